@@ -26,7 +26,7 @@ from config.api.resources import CERTIFICATE_SIGNING_REQUESTS
 from config.objects import CertificateSigningRequest, CertificateSigningRequestSpec, ObjectMeta
 from runtime.api import Api, ApiError, BootstrapApi, create, get
 from runtime.metrics.families import Family
-from runtime.metrics.kubelet import CLIENT_RENEWAL_ERRORS, SERVER_CERTIFICATE_AGE, SERVER_RENEWAL_ERRORS
+from runtime.metrics.kubelet_api import CLIENT_RENEWAL_ERRORS, SERVER_CERTIFICATE_AGE, SERVER_RENEWAL_ERRORS
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.certificate_keys import CertificateKeys, HeldCertificate
 

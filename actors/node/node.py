@@ -53,7 +53,7 @@ from actors.node.wiring.known_actors import LONG_LIVED
 from actors.node_object.conditions import ConditionVerdict
 from config.objects import Pod
 from runtime.api.settling import SettlingApi
-from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL, SERVER_CERTIFICATE_TTL
+from runtime.metrics.kubelet_api import CLIENT_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL, SERVER_CERTIFICATE_TTL
 from runtime.metrics.measured_api import measured_lines
 from runtime.metrics.measured_cri import MeasuredCri
 from runtime.metrics.measured_volumes import MeasuredVolumes

@@ -63,7 +63,7 @@ from runtime.io.event_loop import LoopThread
 from runtime.io.heap import HeapKeeper, share_one_heap
 from runtime.io.parent_death import ending_with_us
 from runtime.metrics.certificates import seconds_left
-from runtime.metrics.kubelet import CLIENT_CERTIFICATE_TTL
+from runtime.metrics.kubelet_api import CLIENT_CERTIFICATE_TTL
 from runtime.metrics.meters import Meters
 from runtime.state.config_files import configuration_of
 from runtime.state.id_files import IdFiles, LocalIdFiles

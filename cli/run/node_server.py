@@ -35,7 +35,7 @@ from runtime.http_server.paths import Switch
 from runtime.http_server.system_logs import DIRECTORY, SystemLogPlaces
 from runtime.io.event_loop import LoopThread
 from runtime.logs.source import LogSource
-from runtime.metrics import kubelet as metric_names
+from runtime.metrics import kubelet_api as metric_names
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.traces.spans import Tracer

@@ -70,8 +70,8 @@ is a counter).
 the table at the end with the reason. The dashboards and alerts of kubernetes-mixin are asked of a node on containerd
 (`tests/real/test_agent_dashboards.py`); `tests/upstream/dashboards.py` says which panels stay empty, and why.
 
-A measurement is one line where the thing happens; a new name is one line in `runtime/metrics/kubelet.py` or
-`runtime/metrics/own.py`.
+A measurement is one line where the thing happens. A new name is one line in `runtime/metrics`: in `kubelet.py`,
+`kubelet_api.py`, or `own.py`.
 """
 
 

@@ -49,7 +49,7 @@ from runtime.http_server.targets import check_container, first_of, log_request, 
 from runtime.http_server.tunnel import Way
 from runtime.io.daemon_threads import DaemonThreads
 from runtime.logs.source import LogSource
-from runtime.metrics import kubelet as metric_names
+from runtime.metrics import kubelet_api as metric_names
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.traces.spans import Tracer
 

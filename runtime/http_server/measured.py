@@ -18,7 +18,7 @@ from aiohttp import web
 from runtime.http_server.heads import Head, HttpRefusal
 from runtime.http_server.paths import Asked, ServerEndpoint
 from runtime.http_server.tunnel import Way
-from runtime.metrics import kubelet as names
+from runtime.metrics import kubelet_api as names
 from runtime.metrics.meters import Meters
 from runtime.traces.answers import AnswerSpans, Served, answered, answering
 from runtime.traces.spans import Span, Tracer

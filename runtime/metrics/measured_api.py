@@ -12,7 +12,7 @@ import msgspec
 from runtime.api import Api, ApiError, ApiLines
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.io.pending import PendingAnswer, Subscription
-from runtime.metrics import kubelet as names
+from runtime.metrics import kubelet_api as names
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.meters import NS_PER_SECOND, Meters
 

@@ -42,7 +42,7 @@ from runtime.http_server.auth.access import (
 from runtime.http_server.auth.client_certificates import Shown
 from runtime.http_server.auth.reviews import PAUSES_S, ReviewCache, ReviewMeters, TooManyReviewsError, ask_api
 from runtime.http_server.heads import HttpRefusal
-from runtime.metrics import kubelet as names
+from runtime.metrics import kubelet_api as names
 from runtime.metrics.meters import UNMEASURED, Meters
 
 LOG = logging.getLogger("actorlet.http-server")

@@ -32,7 +32,7 @@ from runtime.http_server.auth.reviews import (
 from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.node_server import Ports
 from runtime.io.event_loop import LoopThread
-from runtime.metrics import kubelet as names
+from runtime.metrics import kubelet_api as names
 from runtime.metrics.meters import Meters
 from simulation.node.simulated_node import SimulatedNode
 from tests.runtime.http_server.clients import ask

@@ -12,7 +12,7 @@ from runtime.http_server.heads import Head, HttpRefusal
 from runtime.http_server.measured import RequestRecords
 from runtime.http_server.paths import EVERYTHING, asked
 from runtime.http_server.tunnel import Way
-from runtime.metrics import kubelet as names
+from runtime.metrics import kubelet_api as names
 from runtime.metrics.meters import Meters
 from runtime.traces.open_telemetry import OpenTelemetryTracer
 from runtime.traces.spans import TraceContext, current

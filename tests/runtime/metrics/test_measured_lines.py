@@ -19,7 +19,7 @@ from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
 from runtime.api.lines import HttpApiLines, api_lines
 from runtime.io.event_loop import LoopThread
-from runtime.metrics import kubelet as names
+from runtime.metrics import kubelet_api as names
 from runtime.metrics.families import Family
 from runtime.metrics.measured_api import ApiMeters, observe_lines
 from runtime.metrics.meters import Meters

@@ -15,7 +15,7 @@ from actors.node.certificate import CLIENT as CLIENT_PURPOSE
 from actors.node.certificate import NodeCertificateActor
 from config.kubelet import KubeletConfiguration
 from runtime.api import Api, ApiCall, ApiError
-from runtime.metrics.kubelet import CLIENT_RENEWAL_ERRORS, SERVER_CERTIFICATE_AGE, SERVER_RENEWAL_ERRORS
+from runtime.metrics.kubelet_api import CLIENT_RENEWAL_ERRORS, SERVER_CERTIFICATE_AGE, SERVER_RENEWAL_ERRORS
 from runtime.metrics.meters import Meters
 from runtime.state.certificate_keys import CLIENT, SERVER, HeldCertificate, LocalCertificateKeys
 from simulation.apiserver.tls import Authority

@@ -226,6 +226,13 @@ class StartOver(Message, frozen=True):
     started: bool = False
 
 
+class StartGoesOn(Message, frozen=True):
+    """PodWorker -> SyncLoopActor: the runtime has made a sandbox, and took long.
+
+    So it is slow, and does not hang.
+    """
+
+
 class PlegStarted(Message, frozen=True):
     """PlegActor -> SyncLoopActor: I do not know all workers (any more); answer with `WorkersKnown`."""
 

@@ -10,9 +10,14 @@ no longer than one of these:
 - a fifth more than in the narrowest window: such a runtime takes as long for many pods as for few;
 - two seconds in the widest window, and a share of it in a narrower one: so many pods start a second that few wait long.
 
-A turn ends when the start does, or is late: after a second, or after twice the time of the quickest start, if that is
-longer. A late start may hang. It makes the window narrower, but never narrower than `fewest`. When no start has ended
-for three seconds, their number is not what holds them up, so the window doubles each second.
+A turn ends when the start does, or is late. What a late start says depends on the others:
+
+- Others have ended, and were quick: it hangs. So it is late after four times their mean, but not before a quarter of a
+  second. It costs the runtime nothing, so the window gets wider.
+- Others were slow, or none has ended yet: the runtime may be slow. The window gets narrower, but never narrower than
+  `fewest`. A start is late after a second, or after twice the time of the quickest, if that is longer.
+- There has been no news for two seconds, or for twice their mean: all hang. The window opens. The end of a start is
+  news, and so is a sandbox that took more than a second to make: the runtime is slow, and does not hang.
 
 What was learnt is forgotten after a quiet minute. Pure.
 """
@@ -22,8 +27,11 @@ from __future__ import annotations
 SECOND_NS = 1_000_000_000
 QUICK_NS = SECOND_NS // 2
 WIDE_NS = 2 * SECOND_NS
-STUCK_NS = 3 * SECOND_NS
-"""If no start ends for so long, the window gets wider. No turn and no start counts as longer."""
+SHORTEST_TURN_NS = SECOND_NS // 4
+LONGEST_NS = 3 * SECOND_NS
+"""No turn lasts longer, and no start counts as longer."""
+STUCK_NS = 2 * SECOND_NS
+"""If there is no news for so long, the window opens."""
 QUIET_NS = 60 * SECOND_NS
 
 
@@ -42,9 +50,9 @@ class StartWindow:
     def __init__(self, most: int) -> None:
         self.most = most
         self.fewest = min(most, max(2, most // 16))
-        self._first = min(most, max(4, most // 8))
+        self._first = min(most, max(4, most * 7 // 64))
         self._news_ns = 0
-        """When a start ended last, or pods began to come."""
+        """When the last news came, or pods began to come."""
         self.forget()
 
     def forget(self) -> None:
@@ -52,10 +60,12 @@ class StartWindow:
         self.places = self._first
         self.turn_ns = SECOND_NS
         """A start that takes so long is late."""
-        self._least_ns = STUCK_NS
+        self._least_ns = LONGEST_NS
         """What the quickest start took."""
+        self._mean_ns: int | None = None
+        """What starts take."""
         self._narrow_ns: int | None = None
-        """What starts take in the narrowest window: a mean to which each new one adds a quarter."""
+        """What they take in the narrowest window."""
 
     def pods_come(self, now_ns: int) -> None:
         """A pod has come while no other waited or had a turn."""
@@ -64,29 +74,45 @@ class StartWindow:
         self._news_ns = now_ns
 
     def ended(self, took_ns: int, places: int, now_ns: int, others_wait: bool) -> None:
-        """A pod that got its turn when there were so many places has started.
+        """A pod has started. When it got its turn, starts were under way in so many places.
 
         The window only changes while others wait: otherwise it may not have been full.
         """
-        took_ns = min(took_ns, STUCK_NS)
+        took_ns = min(took_ns, LONGEST_NS)
         self._news_ns = now_ns
         self._least_ns = min(took_ns, self._least_ns)
-        self.turn_ns = min(max(SECOND_NS, 2 * self._least_ns), STUCK_NS)
+        self._mean_ns = _mean(self._mean_ns, took_ns)
         if places <= self.fewest:
-            self._narrow_ns = took_ns if self._narrow_ns is None else (3 * self._narrow_ns + took_ns) // 4
+            self._narrow_ns = _mean(self._narrow_ns, took_ns)
+        self.turn_ns = _turn_ns(self._least_ns, self._mean_ns)
         if others_wait:
             self._set(self.places + (1 if took_ns <= self._quick_ns(places) else -1))
 
+    def goes_on(self, now_ns: int) -> None:
+        """A start is slow, and does not hang."""
+        self._news_ns = now_ns
+
     def late(self, pods: int, now_ns: int) -> None:
         """So many starts are late. Others wait."""
-        if now_ns - self._news_ns >= STUCK_NS:
-            self._news_ns = now_ns - STUCK_NS + SECOND_NS
-            self._set(2 * self.places)
-        elif self.turn_ns > self._quick_ns(self.places):
+        if now_ns - self._news_ns >= max(STUCK_NS, 2 * (self._mean_ns or 0)):
+            self.places = self.most
+        elif self._mean_ns is None or self._mean_ns > self._quick_ns(self.places):
             self._set(self.places - pods)
+        elif self._mean_ns <= QUICK_NS:
+            self._set(self.places + pods)
 
     def _quick_ns(self, places: int) -> int:
         return max(QUICK_NS, (self._narrow_ns or 0) * 6 // 5, WIDE_NS * places // self.most)
 
     def _set(self, places: int) -> None:
         self.places = min(max(places, self.fewest), self.most)
+
+
+def _mean(before_ns: int | None, took_ns: int) -> int:
+    """A mean to which each new start adds a quarter."""
+    return took_ns if before_ns is None else (3 * before_ns + took_ns) // 4
+
+
+def _turn_ns(least_ns: int, mean_ns: int) -> int:
+    hangs_ns = min(max(4 * mean_ns, SHORTEST_TURN_NS), SECOND_NS)
+    return min(max(hangs_ns, 2 * least_ns), LONGEST_NS)

@@ -4,8 +4,8 @@ Those of higher priority come first, then those that came first.
 
 If all pods of a burst started together, all would become Ready at its end. So only some have a turn, as many as keep
 the machine and the runtime busy (`actors.sync.start_window`). A turn ends when the pod runs, or waits for something
-else: a pull, a hook, an init container, another try. It ends after a second in any case, or after twice the time of a
-start where that is longer. So a pod that hangs holds up nobody for long.
+else: a pull, a hook, an init container, a volume, another try. It ends after a second in any case, or after twice the
+time of a start where that is longer. So a pod that hangs holds up nobody for long.
 
 Static and critical pods, pods that have begun and pods that are to end never wait. Nor does any pod in a simulated
 world, unless its plan says so.
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from actors.events.history_words import turn_wait
 from actors.kernel import Actor, Message, handles
 from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
-from actors.messages.pods import Operation, PodChanged, RuntimeStateObserved, StartOver
+from actors.messages.pods import Operation, PodChanged, RuntimeStateObserved, StartGoesOn, StartOver
 from actors.pod.services import PodServices
 from actors.pod_rules.lifecycle import PodStage
 from actors.sync.start_window import SECOND_NS, StartWindow
@@ -45,7 +45,10 @@ class _Place(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """The turn of a pod: when it began, and how many had one at a time then."""
+    """The turn of a pod.
+
+    `began_ns`: when it began; `at_once`: how many starts were under way then, late ones too, at most `most`.
+    """
 
     began_ns: int
     at_once: int
@@ -98,6 +101,10 @@ class StartTurns:
         if turn is not None:
             self._window.ended(now_ns - turn.began_ns, turn.at_once, now_ns, bool(self._places))
 
+    def goes_on(self, now_ns: int) -> None:
+        """A start is slow, and does not hang."""
+        self._window.goes_on(now_ns)
+
     def leave(self, uid: str) -> None:
         """End the pod's turn, or its wait."""
         self._turns.pop(uid, None)
@@ -114,7 +121,7 @@ class StartTurns:
             place, uid = heapq.heappop(self._line)
             if self._places.get(uid) is place:
                 self.leave(uid)
-                self._turns[uid] = _Turn(now_ns, self.at_once)
+                self._turns[uid] = _Turn(now_ns, min(self.at_once + len(self._late), self._window.most))
                 return uid
         return None
 
@@ -196,6 +203,10 @@ class PodTurns:
         if message.started:
             self._turns.started(message.uid, self._sync_loop.now_ns())
         self.leave(message.uid)
+
+    @handles(StartGoesOn)
+    def start_goes_on(self, _: StartGoesOn) -> None:
+        self._turns.goes_on(self._sync_loop.now_ns())
 
     def runtime_observed(self, state: RuntimeStateObserved) -> None:
         """Another runtime, or one that was away, may start pods faster or slower."""

@@ -16,6 +16,7 @@ import msgspec
 
 from actors.kernel import Actor, ActorRef, LaneExhaustedError, Pending, handles, part
 from actors.messages.ids import AssignIds, IdsAssigned, ReleaseIds
+from actors.messages.pods import StartGoesOn
 from actors.model.id_ranges import IdRange
 from actors.model.refusal import ContainerRefusedError
 from actors.node_object.events import node_event
@@ -42,6 +43,8 @@ SPEC_RETRY_NS = 60_000_000_000
 """Only a new form of the pod helps, and that begins a pass by itself."""
 RESOLVER_GOOD_FOR_NS = 10_000_000_000
 """How long a reading may be used, from its start. A pod whose volumes take longer reads again."""
+SLOW_NS = 1_000_000_000
+"""A sandbox that takes longer shows that the runtime is slow, and does not hang."""
 _HOST_USERS = "$.spec.hostUsers"
 
 
@@ -167,6 +170,7 @@ class PodSandbox:
         references: PodReferences,
         admission: PodAdmission,
     ) -> None:
+        self._worker = worker
         self._services = services
         self._view = view
         self._observer = observer
@@ -255,11 +259,14 @@ class PodSandbox:
         if this.observed.sandboxes:
             self.say_changed()
         self._is_change_said = False
+        began_ns = self._worker.now_ns()
         try:
             sandbox_id = await self._calls.run_sandbox(this.actions.sandbox_attempt, config, handler)
         except CriError as failure:
             self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure.in_go}")
             raise ToldError(failure.code, failure.message, failure.verb) from failure
+        if self._worker.now_ns() - began_ns >= SLOW_NS:
+            self._services.sync_loop.tell(StartGoesOn())
         try:
             await self._observer.look_at_sandbox(sandbox_id)
         except CriError as failure:

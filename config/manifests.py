@@ -196,7 +196,7 @@ def _only_document(data: bytes) -> Document:
 def _pods_in(value: object, faults: Faults) -> Iterable[tuple[str, object]]:
     """Every pod of the document, with its path; what is no pod and no list of pods is a fault."""
     if not isinstance(value, dict):
-        faults.append(DocumentError("$", "it is no object of the API", "write apiVersion, kind, metadata and spec"))
+        faults.append(DocumentError("$", "it is not an object of the API", "write apiVersion, kind, metadata and spec"))
         return ()
     version, kind = value.get("apiVersion"), value.get("kind")
     for field, given, expected in (("apiVersion", version, "v1"), ("kind", kind, "Pod")):

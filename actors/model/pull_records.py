@@ -130,7 +130,7 @@ def _decode(content: bytes, kind: str, shape: type[T]) -> T:
     try:
         fields = msgspec.json.decode(content, type=dict[str, Any])
         if fields.pop("kind", None) != kind or fields.pop("apiVersion", None) not in READ_VERSIONS:
-            raise RecordError(f"it is no {kind} of {API_VERSION}")
+            raise RecordError(f"it is not an {kind} of {API_VERSION}")
         return msgspec.convert(fields, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         raise RecordError(f"it cannot be read: {fault or 'it is nested too deeply'}") from None

@@ -78,7 +78,7 @@ def address_fault(ip: Ip, local: Iterable[str]) -> str:
     if ip.is_link_local:
         return f"{ip} is a link-local address"
     if ip.is_unspecified:
-        return f"{ip} is no address of a machine"
+        return f"{ip} is not an address of a machine"
     if str(ip) not in local:
         return f"no interface of this machine has the address {ip}"
     return ""

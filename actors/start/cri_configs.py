@@ -320,7 +320,7 @@ def _stop_signal(container: Container, path: str) -> Signal:
     # As in a shell, real-time signals count from both ends: SIGRTMIN+3.
     name = asked.replace("+", "PLUS").replace("-", "MINUS")
     if name not in Signal.__members__:
-        raise ContainerRefusedError(f"{path}.lifecycle.stopSignal", f"{asked!r} is no signal; write it like SIGUSR1")
+        raise ContainerRefusedError(f"{path}.lifecycle.stopSignal", f"{asked!r} is not a signal; write it like SIGUSR1")
     return Signal[name]
 
 

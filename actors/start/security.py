@@ -240,7 +240,7 @@ def _check_non_root(user: int | None, username: str, path: str, whose: str, *, a
     if not user:
         raise NonRootRefusedError(path, f"container has runAsNonRoot and image will run as root {whose}")
     if user < 0:
-        raise ContainerRefusedError(path, f"the image's user {user} is no user")
+        raise ContainerRefusedError(path, f"the image's user {user} is negative; set runAsUser")
 
 
 def _seccomp(profile: SeccompProfile | None, path: str, root_directory: str, seccomp_default: bool) -> SecurityProfile:

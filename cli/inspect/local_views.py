@@ -103,7 +103,7 @@ def pods_in(document: bytes) -> tuple[Pod, ...]:
     """The pods of a `/pods` document. Raises ValueError for any other document."""
     tree = msgspec.json.decode(document)
     if not isinstance(tree, dict) or not isinstance(tree.get("items"), list):
-        raise ValueError("the answer is no PodList")
+        raise ValueError("the answer is not a PodList")
     return tuple(from_builtins(item, Pod) for item in tree["items"])
 
 

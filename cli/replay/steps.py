@@ -53,7 +53,7 @@ def parse_until(text: str) -> Until:
     try:
         return Until(ns=duration_ns(text))
     except ValueError:
-        raise ValueError(f"{text!r} is no step and no time; write 1200, or 1m30s") from None
+        raise ValueError(f"{text!r} is not a step or a time; write 1200, or 1m30s") from None
 
 
 class Stepper:
@@ -187,5 +187,5 @@ def _number(text: str, otherwise: int) -> int:
     if not text:
         return otherwise
     if not (text.isascii() and text.isdecimal()):
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number; write one such as 10")
     return int(text)

@@ -347,7 +347,7 @@ def _one_seed(text: str) -> range:
     try:
         seed = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number; several are --seeds 1..200") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; several are --seeds 1..200") from None
     return range(seed, seed + 1)
 
 
@@ -357,7 +357,7 @@ def _moments(text: str) -> tuple[int, ...]:
     except ValueError:
         found = ()
     if not found or min(found) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of moments, such as 17 or 17,230")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of moments, such as 17 or 17,230")
     return found
 
 
@@ -383,5 +383,5 @@ def _seeds(text: str) -> range:
     except ValueError:
         found = range(0)
     if not (dots and 0 < len(found) <= SEEDS_AT_MOST):
-        raise argparse.ArgumentTypeError(f"{text!r} is no A..B with A <= B, such as 1..200")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range A..B with A <= B, such as 1..200")
     return found

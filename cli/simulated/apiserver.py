@@ -79,5 +79,5 @@ def _parser() -> argparse.ArgumentParser:
 def _node(text: str) -> str:
     refusal = dns_subdomain(text)
     if refusal is not None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a node: {refusal[0]}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a node: {refusal[0]}")
     return text

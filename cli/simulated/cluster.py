@@ -175,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
 def _up_to(most: int) -> Callable[[str], int]:
     def number(text: str) -> int:
         if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:10]) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {most}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {most}")
         return int(text)
 
     return number

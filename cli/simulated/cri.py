@@ -117,7 +117,7 @@ def _network(text: str) -> str:
     try:
         return str(ipaddress.IPv4Network(text))
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no IPv4 network: {error}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not an IPv4 network: {error}") from None
 
 
 def _fault(text: str) -> tuple[str, dict[str, float]]:
@@ -132,7 +132,7 @@ def _fault(text: str) -> tuple[str, dict[str, float]]:
         kind, _, share = part.partition("=")
         if kind not in _KINDS:
             hint = did_you_mean(kind, _KINDS, f"there are {', '.join(_KINDS)}, as in fail=0.1")
-            raise argparse.ArgumentTypeError(f"{part!r} is no fault; {hint}")
+            raise argparse.ArgumentTypeError(f"{part!r} is not a fault; {hint}")
         try:
             chances[kind] = float(share)
             one: dict[str, Any] = {kind: chances[kind]}

@@ -150,7 +150,7 @@ def _remove(path: str) -> None:
 def port(text: str) -> int:
     """Parse the value of a port option, for argparse."""
     if not text.isascii() or not text.isdecimal() or not 0 <= int(text) < 2**16:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number up to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number up to 65535")
     return int(text)
 
 

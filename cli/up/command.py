@@ -320,7 +320,7 @@ def _seconds(text: str) -> float:
     try:
         seconds = float(text.removesuffix("s"))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
     if not 0 < seconds < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait")
+        raise argparse.ArgumentTypeError(f"{text!r} is out of range; write more than 0 and less than 1e9")
     return seconds

@@ -156,7 +156,7 @@ def label_query(selector: LabelSelector) -> LabelQuery:
     for each in selector.match_expressions:
         where, operator = f"matchExpressions {each.key!r}", _OPERATORS.get(each.operator)
         if operator is None:
-            raise SelectorError(where, f"{each.operator!r} is no operator", f"write one of {', '.join(_OPERATORS)}")
+            raise SelectorError(where, f"{each.operator!r} is not an operator", f"write one of {', '.join(_OPERATORS)}")
         if bool(each.values) is not (operator in (Operator.IN, Operator.NOT_IN)):
             raise SelectorError(where, "In and NotIn need values, Exists and DoesNotExist take none")
         _check(where, qualified_name(each.key), *map(label_value, each.values))
@@ -273,7 +273,9 @@ class _LabelReader:
             self.index += 1
             value = self.value()
             if _number(value) is None:
-                raise SelectorError(self.before(), f"{value!r} is no whole number", f"{token} compares whole numbers")
+                raise SelectorError(
+                    self.before(), f"{value!r} is not a whole number", f"{token} compares whole numbers"
+                )
             return LabelRequirement(key, Operator(token), frozenset((value,)))
         return LabelRequirement(key, Operator.EXISTS)
 

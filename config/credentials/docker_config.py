@@ -84,7 +84,7 @@ def _json(document: bytes) -> Any:
     try:
         return msgspec.json.decode(document)
     except (msgspec.DecodeError, UnicodeDecodeError) as failure:
-        raise DockerConfigError(f"$: it is no JSON: {failure}") from None
+        raise DockerConfigError(f"$: it is not JSON: {failure}") from None
     except RecursionError:
         raise DockerConfigError("$: it is nested too deeply") from None
 

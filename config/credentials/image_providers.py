@@ -123,7 +123,7 @@ def _provider(entry: Fields, names: set[str], *, has_tokens: bool, tokens: bool)
     (place / "matchImages").required(images, "write the registries whose images it is asked about")
     for at, pattern in place.items("matchImages", images):
         if not _PATTERN.fullmatch(pattern.removeprefix("https://").removeprefix("http://")):
-            at.fault("is no image pattern", "write HOST[:PORT][/PATH]; each part of the host may have *")
+            at.fault("is not an image pattern", "write HOST[:PORT][/PATH]; each part of the host may have *")
     provider = ImageProvider(
         name=name,
         match_images=images,
@@ -141,7 +141,7 @@ def _check_name(place: DocumentPlace, name: str, names: set[str]) -> None:
     if not place.required(name, "write the file name of the program"):
         return
     if "/" in name or " " in name or "\0" in name or name in (".", ".."):
-        place.fault(f"{name!r} is no file name of a program", "it has no slash and no space")
+        place.fault(f"{name!r} is not the file name of a program", "it has no slash and no space")
     if name in names:
         place.fault(f"{name!r} is given twice", "keep one of them")
 
@@ -153,7 +153,7 @@ def _duration(entry: Fields) -> int:
     try:
         duration_ns = parse_duration_ns(text)
     except DurationError as error:
-        place.fault(f"is no duration: {error.reason}")
+        place.fault(f"is not a duration: {error.reason}")
         return 0
     if duration_ns < 0:
         place.fault("must not be negative")

@@ -239,7 +239,7 @@ def _cluster(fields: Fields, directory: str) -> ClusterAccess:
         (fields.place / "server").fault("is missing", "write the URL of the API server: https://10.0.0.1:6443")
     elif not server.startswith(_SCHEMES):
         shown = masked_url(f"https://{server.rpartition('://')[2]}")
-        (fields.place / "server").fault(f"{masked_url(server)!r} is no URL", f"write {shown}")
+        (fields.place / "server").fault(f"{masked_url(server)!r} is not a URL", f"write {shown}")
     authority = _pem(fields, "certificate-authority", directory)
     insecure = fields.flag("insecure-skip-tls-verify")
     if authority and insecure:
@@ -248,7 +248,7 @@ def _cluster(fields: Fields, directory: str) -> ClusterAccess:
     proxy = fields.text("proxy-url")
     if proxy and not proxy.startswith(_SCHEMES):
         (fields.place / "proxy-url").fault(
-            f"{masked_url(proxy)!r} is no proxy this program can use", "give an http:// or https:// URL"
+            f"{masked_url(proxy)!r} is not a proxy this program can use", "give an http:// or https:// URL"
         )
     extension = fields.named("extensions", "extension", any_value=True).get(EXEC_EXTENSION)
     access = ClusterAccess(
@@ -334,7 +334,7 @@ def _exec(fields: Fields, directory: str) -> ExecPlugin | None:
     for variable in plugin.parts("env"):
         name, value = variable.text("name"), variable.text("value")
         if not name or "=" in name or "\0" in name + value:
-            (variable.place / "name").fault("is no name of an environment variable", "write name and value")
+            (variable.place / "name").fault("is not the name of an environment variable", "write name and value")
         env.append((name, value))
         variable.rest()
     access = ExecPlugin(

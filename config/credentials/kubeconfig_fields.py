@@ -81,7 +81,7 @@ class Fields:
                 if "-----BEGIN" in encoded
                 else "write the base64 of a PEM file in one line"
             )
-            place.fault("is no base64 of text", hint)
+            place.fault("is not base64 of text", hint)
             return ""
         if "-----BEGIN" not in text:
             place.fault("is the base64 of something else than PEM", "it must begin with -----BEGIN once decoded")

@@ -58,7 +58,7 @@ def read_answer(provider: ImageProvider, printed: bytes, token: str = "") -> Pro
     """The answer of the program, which was given `token`. Raises ProviderAnswerError."""
     answer = _map(_json(printed), "it")
     if answer.get("kind") != RESPONSE:
-        raise ProviderAnswerError(f"kind: it is no {RESPONSE}")
+        raise ProviderAnswerError(f"kind: it is not {RESPONSE}")
     if answer.get("apiVersion") != provider.api_version:
         raise ProviderAnswerError(f"apiVersion: it is not {provider.api_version}, as in the configuration")
     _refuse_unknown(answer, _FIELDS, "it")
@@ -78,7 +78,7 @@ def _json(printed: bytes) -> Any:
     try:
         return msgspec.json.decode(printed)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise ProviderAnswerError("it is no JSON") from None
+        raise ProviderAnswerError("it is not JSON") from None
     except RecursionError:
         raise ProviderAnswerError("it is nested too deeply") from None
 
@@ -118,4 +118,4 @@ def _cache_ns(provider: ImageProvider, value: Any) -> int:
     try:
         return max(0, parse_duration_ns(value))
     except DurationError:
-        raise ProviderAnswerError("cacheDuration is no duration such as 10m") from None
+        raise ProviderAnswerError("cacheDuration is not a duration such as 10m") from None

@@ -75,7 +75,7 @@ def read_documents(data: bytes) -> tuple[Document, ...]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        fault = DocumentError("$", f"byte {error.start} is no UTF-8", "save the file as UTF-8 text")
+        fault = DocumentError("$", f"byte {error.start} is not UTF-8", "save the file as UTF-8 text")
         return (Document(None, (fault,)),)
     if text.lstrip()[:1] in ("{", "["):
         try:
@@ -167,7 +167,7 @@ def _separators(text: str) -> int:
 
 
 def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _read_yaml(text: str) -> tuple[Document, ...]:

@@ -206,7 +206,7 @@ def _node_faults(node: NodeFlags) -> list[DocumentError]:
         try:
             families.append(ip_address(address).version)
         except ValueError:
-            faults.append(DocumentError("--node-ip", f"{address!r} is no IP address", "write 192.0.2.1"))
+            faults.append(DocumentError("--node-ip", f"{address!r} is not an IP address", "write 192.0.2.1"))
     if len(families) > 2 or len(set(families)) != len(families):
         faults.append(DocumentError("--node-ip", "at most one address of each family", "write IPv4,IPv6"))
     if bool(node.image_credential_provider_config) != bool(node.image_credential_provider_bin_dir):

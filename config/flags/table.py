@@ -113,7 +113,7 @@ OWN = (
         "minimum_container_ttl_ns",
     ),
     _own("maximum-dead-containers-per-container", FlagKind.INT32, GARBAGE, "dead instances kept of each container"),
-    _own("maximum-dead-containers", FlagKind.INT32, GARBAGE, "dead containers kept in all; negative is no limit"),
+    _own("maximum-dead-containers", FlagKind.INT32, GARBAGE, "dead containers kept in all; negative means no limit"),
 )
 
 SHORT: Mapping[str, str] = {"v": "v", "h": "help"}

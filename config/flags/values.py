@@ -38,7 +38,7 @@ def _integer(bits: int) -> Reader:
         try:
             value = int(text, 0)
         except ValueError:
-            raise ValueError(f"{text!r} is no whole number") from None
+            raise ValueError(f"{text!r} is not a whole number") from None
         if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
             raise ValueError(f"{text} does not fit {bits} bits")
         return value
@@ -50,7 +50,7 @@ def _duration(text: str, _before: Any) -> int:
     try:
         return parse_duration_ns(text)
     except DurationError as error:
-        raise ValueError(f"{text!r} is no duration: {error.reason}") from None
+        raise ValueError(f"{text!r} is not a duration: {error.reason}") from None
 
 
 def _pieces(text: str, separator: str = ",") -> list[str]:

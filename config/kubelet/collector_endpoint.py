@@ -26,6 +26,6 @@ def collector_fault(endpoint: str) -> str:
         return ""
     found = _HOST.fullmatch(endpoint)
     if found is None:
-        return f"{endpoint!r} is no host and port"
+        return f"{endpoint!r} is not a host and port"
     port = found["port"]
-    return "" if port is None or 0 < int(port) < 65536 else f"{port} is no port"
+    return "" if port is None or 0 < int(port) < 65536 else f"{port} is not a port"

@@ -84,7 +84,7 @@ def eviction_faults(configuration: KubeletConfiguration) -> list[DocumentError]:
             if parse_duration_ns(text) < 0:
                 faults.append(DocumentError(where, f"{text!r} is negative", "give a duration such as 1m30s"))
         except DurationError as error:
-            faults.append(DocumentError(where, f"{text!r} is no duration: {error.reason}", "write 1m30s"))
+            faults.append(DocumentError(where, f"{text!r} is not a duration: {error.reason}", "write 1m30s"))
     for signal in soft:
         if signal not in graces:
             where = below("$.evictionSoft", signal)
@@ -110,11 +110,11 @@ def _amount_fault(value: str, share_may_disable: bool) -> str | None:
         try:
             share = float(value[:-1])
         except ValueError:
-            return f"{value!r} is no percentage"
+            return f"{value!r} is not a percentage"
         if not 0 <= share <= 100:
             return f"{value!r} is not between 0% and 100%"
         return None if share > 0 or share_may_disable else f"{value!r} must be above 0%"
     try:
         return None if parse_quantity(value).nanos > 0 else f"{value!r} must be above zero"
     except QuantityError as error:
-        return f"{value!r} is no quantity: {error.reason}"
+        return f"{value!r} is not a quantity: {error.reason}"

@@ -50,10 +50,10 @@ def parse_cpu_set(text: str) -> frozenset[int]:
     for piece in text.split(","):
         first, dash, last = piece.strip().partition("-")
         if not (first.isascii() and first.isdigit() and (not dash or (last.isascii() and last.isdigit()))):
-            raise ValueError(f"{piece!r} is no CPU and no range of CPUs")
+            raise ValueError(f"{piece!r} is not a CPU or a range of CPUs")
         low, high = int(first), int(last) if dash else int(first)
         if high < low or high >= CPUS_AT_MOST:
-            raise ValueError(f"{piece!r} is no range of CPUs")
+            raise ValueError(f"{piece!r} is not a range of CPUs")
         cpus.update(range(low, high + 1))
     return frozenset(cpus)
 
@@ -83,7 +83,7 @@ def _quantity(path: str, text: str) -> Iterator[DocumentError]:
         if parse_quantity(text).nanos < 0:
             yield DocumentError(path, f"{text!r} is negative", "give a quantity of 0 or more")
     except QuantityError as error:
-        yield DocumentError(path, f"{text!r} is no quantity: {error.reason}", "write 500m or 1Gi")
+        yield DocumentError(path, f"{text!r} is not a quantity: {error.reason}", "write 500m or 1Gi")
 
 
 def _enforcement(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
@@ -134,7 +134,7 @@ def _reserved_memory(configuration: KubeletConfiguration) -> Iterator[DocumentEr
         for name, text in reservation.limits.items():
             path = below(f"{where}.limits", name)
             if name != "memory" and not name.startswith("hugepages-"):
-                yield DocumentError(path, "is no kind of memory", "use memory or hugepages-<size>")
+                yield DocumentError(path, "is not a kind of memory", "use memory or hugepages-<size>")
             if (reservation.numa_node, name) in seen:
                 yield DocumentError(path, f"given twice for NUMA node {reservation.numa_node}", "keep one")
             seen.add((reservation.numa_node, name))
@@ -149,7 +149,7 @@ def _qos_reserved(configuration: KubeletConfiguration, gates: FeatureGates) -> I
             yield DocumentError(below("$.qosReserved", name), "cannot be reserved by QoS", "only memory can")
         share = text.removesuffix("%")
         if share == text or not (share.isascii() and share.isdigit()) or int(share) > 100:
-            yield DocumentError(below("$.qosReserved", name), f"{text!r} is no percentage", "write 0% to 100%")
+            yield DocumentError(below("$.qosReserved", name), f"{text!r} is not a percentage", "write 0% to 100%")
 
 
 def _options(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator[DocumentError]:

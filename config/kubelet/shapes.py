@@ -184,7 +184,7 @@ def _read_duration(value: object, path: str, faults: Faults) -> object:
     try:
         return parse_duration_ns(value)
     except DurationError as error:
-        faults.append(DocumentError(path, f"{value!r} is no duration: {error.reason}", "write 10s, 1m30s or 100ms"))
+        faults.append(DocumentError(path, f"{value!r} is not a duration: {error.reason}", "write 10s, 1m30s or 100ms"))
         return _FAULTY
 
 

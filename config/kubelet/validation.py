@@ -89,20 +89,20 @@ def _addresses(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
         ("healthzBindAddress", configuration.healthz_bind_address),
     ):
         if not _is_ip(text):
-            yield DocumentError(f"$.{name}", f"{text!r} is no IP address", "write 0.0.0.0 or ::")
+            yield DocumentError(f"$.{name}", f"{text!r} is not an IP address", "write 0.0.0.0 or ::")
     if configuration.pod_cidr:
         for part in configuration.pod_cidr.split(","):
             try:
                 ip_network(part.strip(), strict=False)
             except ValueError:
-                yield DocumentError("$.podCIDR", f"{part!r} is no network", "write 10.0.0.0/24")
+                yield DocumentError("$.podCIDR", f"{part!r} is not a network", "write 10.0.0.0/24")
     if configuration.static_pod_url:
         try:
             url = urlsplit(configuration.static_pod_url)
         except ValueError:
             url = urlsplit("")
         if url.scheme not in ("http", "https") or not url.netloc:
-            reason = f"{masked_url(configuration.static_pod_url)!r} is no http or https address"
+            reason = f"{masked_url(configuration.static_pod_url)!r} is not an http or https address"
             yield DocumentError("$.staticPodURL", reason, "write https://host/path")
     if not configuration.container_runtime_endpoint:
         yield DocumentError("$.containerRuntimeEndpoint", "is missing", "give unix:///run/containerd/containerd.sock")
@@ -112,7 +112,9 @@ def _doubtful(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
     """Warnings about values that the kubelet accepts too."""
     for index, text in enumerate(configuration.cluster_dns):
         if not _is_ip(text):
-            yield DocumentError(f"$.clusterDNS[{index}]", f"{text!r} is no IP address and is left out", "give an IP")
+            yield DocumentError(
+                f"$.clusterDNS[{index}]", f"{text!r} is not an IP address and is left out", "give an IP"
+            )
     for signal in ("containerfs.available", "containerfs.inodesFree"):
         if signal in configuration.eviction_hard or signal in configuration.eviction_soft:
             reason = f"{signal} is derived from nodefs or imagefs; the value given is ignored"
@@ -226,7 +228,7 @@ def _taints(configuration: KubeletConfiguration) -> Iterator[DocumentError]:
             yield DocumentError(f"{where}.key", "is missing", "give the taint a key")
         if taint.effect not in TAINT_EFFECTS:
             yield DocumentError(
-                f"{where}.effect", f"{taint.effect!r} is no effect", f"use one of {', '.join(TAINT_EFFECTS)}"
+                f"{where}.effect", f"{taint.effect!r} is not an effect", f"use one of {', '.join(TAINT_EFFECTS)}"
             )
         if taint.time_added is not None:
             yield DocumentError(f"{where}.timeAdded", "cannot be chosen", "remove it")
@@ -261,7 +263,7 @@ def _logging(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterat
     for index, entry in enumerate(logging.vmodule):
         where = f"$.logging.vmodule[{index}]"
         if not entry.file_pattern or any(char in entry.file_pattern for char in "=,"):
-            yield DocumentError(f"{where}.filePattern", f"{entry.file_pattern!r} is no pattern", "write file*")
+            yield DocumentError(f"{where}.filePattern", f"{entry.file_pattern!r} is not a pattern", "write file*")
         if entry.verbosity < 0:
             yield DocumentError(f"{where}.verbosity", "must not be negative", "give a level of 0 or more")
     for name, options in (("text", logging.options.text), ("json", logging.options.json)):

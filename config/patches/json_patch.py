@@ -26,7 +26,7 @@ MAX_OPERATIONS = 10_000
 def apply_json_patch(document: Any, operations: Any) -> Any:
     """The document after all operations. Neither input changes. Raises PatchError."""
     if not isinstance(operations, list):
-        raise PatchError("the patch", "it is no list of operations", 'write [{"op": ...}]', malformed=True)
+        raise PatchError("the patch", "it is not a list of operations", 'write [{"op": ...}]', malformed=True)
     if len(operations) > MAX_OPERATIONS:
         reason = f"it has {len(operations)} operations"
         raise PatchError("the patch", reason, f"at most {MAX_OPERATIONS} are taken", malformed=True)

@@ -60,7 +60,7 @@ def check_lifecycle(at: DocumentPlace, container: Container, spec: PodSpec | Non
         if system is None:
             (at / "stopSignal").fault("needs $.spec.os.name", "set os: {name: linux}")
         elif not lifecycle.stop_signal.startswith("SIG"):
-            (at / "stopSignal").fault(f"{lifecycle.stop_signal!r} is no signal", "write it like SIGUSR1")
+            (at / "stopSignal").fault(f"{lifecycle.stop_signal!r} is not a signal", "write it like SIGUSR1")
         elif system == "windows":
             (at / "stopSignal").one_of(lifecycle.stop_signal, _STOP_SIGNALS_OF_WINDOWS)
 

@@ -42,7 +42,7 @@ def check_field_reference(at: DocumentPlace, reference: ObjectFieldSelector, *, 
         check(at / "fieldPath", qualified_name(entry[2]))
     elif path not in offered:
         (at / "fieldPath").fault(
-            f"{path!r} is no field offered here", f"use {', '.join(offered)} or metadata.labels['key']"
+            f"{path!r} is not a field offered here", f"use {', '.join(offered)} or metadata.labels['key']"
         )
 
 
@@ -52,6 +52,8 @@ def check_resource_reference(at: DocumentPlace, reference: ResourceFieldSelector
         (at / "containerName").required(reference.container_name)
     huge_pages = reference.resource.startswith(("limits.hugepages-", "requests.hugepages-"))
     if (at / "resource").required(reference.resource) and reference.resource not in _RESOURCES and not huge_pages:
-        (at / "resource").fault(f"{reference.resource!r} is no resource offered here", f"use {', '.join(_RESOURCES)}")
+        (at / "resource").fault(
+            f"{reference.resource!r} is not a resource offered here", f"use {', '.join(_RESOURCES)}"
+        )
     if reference.divisor is not None:
         check_quantity(at / "divisor", reference.divisor)

@@ -22,7 +22,7 @@ def check_quantity(place: DocumentPlace, text: str) -> Quantity | None:
     try:
         quantity = parse_quantity(text)
     except QuantityError as error:
-        place.fault(f"{text!r} is no quantity: {error.reason}", "write a number such as 500m, 2 or 1Gi")
+        place.fault(f"{text!r} is not a quantity: {error.reason}", "write a number such as 500m, 2 or 1Gi")
         return None
     if quantity.nanos < 0:
         place.fault(f"must not be negative, but is {text}")
@@ -91,7 +91,9 @@ def _check_amounts(place: DocumentPlace, amounts: Mapping[str, str]) -> dict[str
         at = place / name
         check(at, qualified_name(name))
         if "/" not in name and name not in _STANDARD and not name.startswith(_HUGE_PAGES):
-            at.fault(f"{name!r} is no resource of a container", "use cpu, memory, ephemeral-storage or vendor.org/name")
+            at.fault(
+                f"{name!r} is not a resource of a container", "use cpu, memory, ephemeral-storage or vendor.org/name"
+            )
         quantity = check_quantity(at, text)
         if quantity is None:
             continue

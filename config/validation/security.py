@@ -38,7 +38,7 @@ def check_pod_security(at: DocumentPlace, spec: PodSpec) -> None:
         if not (place / "name").required(name):
             continue
         if len(name) > 253 or not _SYSCTL.fullmatch(name):
-            (place / "name").fault(f"{name!r} is no sysctl", "write it like net.core.somaxconn")
+            (place / "name").fault(f"{name!r} is not a sysctl", "write it like net.core.somaxconn")
         dotted = name.replace("/", ".")
         if dotted in seen:
             (place / "name").fault(f"{name!r} is given twice", "keep one of them")

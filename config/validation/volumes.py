@@ -139,7 +139,7 @@ def _image(at: DocumentPlace, source: ImageVolumeSource) -> None:
 
 def _nfs(at: DocumentPlace, source: NFSVolumeSource) -> None:
     if source.server and not is_host(source.server):
-        (at / "server").fault(f"{source.server!r} is no host name and no address", "write it like nfs.example.org")
+        (at / "server").fault(f"{source.server!r} is not a host name or an address", "write it like nfs.example.org")
     if source.path and not source.path.startswith("/"):
         (at / "path").fault(f"{source.path!r} must be absolute", "begin it with /")
 

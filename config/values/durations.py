@@ -34,7 +34,7 @@ class DurationError(ValueError):
     """The text is no duration; `reason` tells its author why."""
 
     def __init__(self, text: str, reason: str) -> None:
-        super().__init__(f"{text!r} is no duration: {reason}")
+        super().__init__(f"{text!r} is not a duration: {reason}")
         self.text = text
         self.reason = reason
 
@@ -97,7 +97,7 @@ def _part_ns(text: str, whole: str, fraction: str, unit: str) -> int:
         )
     size_ns = _UNITS_NS.get(unit)
     if size_ns is None:
-        raise DurationError(text, f"{unit!r} is no unit; use one of ns us ms s m h")
+        raise DurationError(text, f"{unit!r} is not a unit; use one of ns us ms s m h")
     part_ns = int(whole or "0") * size_ns
     if fraction:
         part_ns += int(fraction) * size_ns // 10 ** len(fraction)

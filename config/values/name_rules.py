@@ -35,13 +35,13 @@ WORDS_AT_MOST = 1024
 
 def dns_label(text: str) -> Refusal:
     """RFC 1123 label: the name of a container, a volume, a namespace."""
-    return None if len(text) <= 63 and _LABEL.fullmatch(text) else (f"{text!r} is no DNS label", _LABEL_HINT)
+    return None if len(text) <= 63 and _LABEL.fullmatch(text) else (f"{text!r} is not a DNS label", _LABEL_HINT)
 
 
 def dns_subdomain(text: str) -> Refusal:
     """RFC 1123 subdomain: the name of most objects."""
     good = len(text) <= 253 and _SUBDOMAIN.fullmatch(text)
-    return None if good else (f"{text!r} is no DNS name", _SUBDOMAIN_HINT)
+    return None if good else (f"{text!r} is not a DNS name", _SUBDOMAIN_HINT)
 
 
 def path_segment(text: str) -> Refusal:
@@ -58,16 +58,16 @@ def qualified_name(text: str) -> Refusal:
     """
     prefix, slash, name = text.rpartition("/")
     if slash and (dns_subdomain(prefix) or not prefix):
-        return f"{text!r} has a prefix that is no DNS name", _SUBDOMAIN_HINT
+        return f"{text!r} has a prefix that is not a DNS name", _SUBDOMAIN_HINT
     good = len(name) <= 63 and _WORD.fullmatch(name)
-    return None if good else (f"{text!r} is no qualified name", _WORD_HINT)
+    return None if good else (f"{text!r} is not a qualified name", _WORD_HINT)
 
 
 @lru_cache(maxsize=WORDS_AT_MOST)
 def label_value(text: str) -> Refusal:
     """Value of a label: empty, or like the name part of its key."""
     good = not text or (len(text) <= 63 and _WORD.fullmatch(text))
-    return None if good else (f"{text!r} is no value of a label", _WORD_HINT)
+    return None if good else (f"{text!r} is not the value of a label", _WORD_HINT)
 
 
 def environment_name(text: str) -> Refusal:
@@ -75,31 +75,35 @@ def environment_name(text: str) -> Refusal:
     return (
         None
         if _ENVIRONMENT.fullmatch(text)
-        else (f"{text!r} is no name of a variable", "use printable ASCII without =")
+        else (f"{text!r} is not the name of a variable", "use printable ASCII without =")
     )
 
 
 def port_name(text: str) -> Refusal:
     """IANA service name."""
     good = len(text) <= 15 and _PORT_NAME.fullmatch(text) and "--" not in text and re.search("[a-z]", text)
-    return None if good else (f"{text!r} is no name of a port", "use at most 15 of a-z, 0-9 and -, one letter at least")
+    return (
+        None
+        if good
+        else (f"{text!r} is not the name of a port", "use at most 15 of a-z, 0-9 and -, one letter at least")
+    )
 
 
 def header_name(text: str) -> Refusal:
     """Name of an HTTP header."""
-    return None if _HEADER.fullmatch(text) else (f"{text!r} is no name of a header", "use letters, digits and -")
+    return None if _HEADER.fullmatch(text) else (f"{text!r} is not the name of a header", "use letters, digits and -")
 
 
 def config_key(text: str) -> Refusal:
     """Key in a ConfigMap or a Secret."""
     good = len(text) <= 253 and _CONFIG_KEY.fullmatch(text) and text not in (".", "..") and not text.startswith("..")
-    return None if good else (f"{text!r} is no key", "use at most 253 of letters, digits, -, _ and .")
+    return None if good else (f"{text!r} is not a key", "use at most 253 of letters, digits, -, _ and .")
 
 
 def object_uid(text: str) -> Refusal:
     """UID of an object. It names directories, cgroups and sockets, so it must be one step of a path."""
     good = _UID.fullmatch(text)
-    return None if good else (f"{text!r} is no UID", "use at most 128 of letters, digits, -, _ and ., or remove it")
+    return None if good else (f"{text!r} is not a UID", "use at most 128 of letters, digits, -, _ and ., or remove it")
 
 
 def ip(text: str) -> Refusal:
@@ -107,7 +111,7 @@ def ip(text: str) -> Refusal:
     try:
         ip_address(text)
     except ValueError:
-        return f"{text!r} is no IP address", "write it like 10.0.0.1 or 2001:db8::1"
+        return f"{text!r} is not an IP address", "write it like 10.0.0.1 or 2001:db8::1"
     return None
 
 

@@ -33,7 +33,7 @@ class QuantityError(ValueError):
     """The text is no quantity; `reason` tells its author why."""
 
     def __init__(self, text: str, reason: str) -> None:
-        super().__init__(f"{text!r} is no quantity: {reason}")
+        super().__init__(f"{text!r} is not a quantity: {reason}")
         self.text = text
         self.reason = reason
 
@@ -162,7 +162,7 @@ def _split(text: str) -> tuple[str, str, str, str, int | None]:
         # Past these, the amount is the largest, or a single nano, whatever the digits are.
         return sign, whole, fraction, "", max(-200, min(200, int(exponent)))
     if suffix not in _DECIMAL and suffix not in _BINARY:
-        raise QuantityError(text, f"{suffix!r} is no suffix{_suffix_hint(suffix)}")
+        raise QuantityError(text, f"{suffix!r} is not a suffix{_suffix_hint(suffix)}")
     return sign, whole, fraction, suffix, None
 
 

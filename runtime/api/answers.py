@@ -81,7 +81,7 @@ def stream_error(status_json: bytes, verb: str) -> ApiError:
     """The error in an ERROR event of a watch, whose object is a Status."""
     status = _read(status_json)
     if status is None:
-        return ApiError(500, NOT_UNDERSTOOD, f"an error that is no Status: {_shown(status_json)}", verb)
+        return ApiError(500, NOT_UNDERSTOOD, f"an error that is not a Status: {_shown(status_json)}", verb)
     code = status.code or (410 if status.reason in ("Gone", "Expired") else 500)
     wait_ns = _seconds(status.details.retry_after_seconds) if status.details is not None else None
     return ApiError(code, status.reason or _reason(code), status.message or _phrase(code), verb, wait_ns)

@@ -141,7 +141,7 @@ class Credentials:
                 token = file.read().strip()
             why = "" if token else "it is empty"
         except (OSError, UnicodeDecodeError) as error:
-            token, why = "", (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
+            token, why = "", (error.strerror or str(error)) if isinstance(error, OSError) else "it is not text"
         if token:
             self._held = Held(f"Bearer {token}")
             self._read_at_ns = now_ns

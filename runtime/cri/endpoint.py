@@ -89,6 +89,6 @@ def socket_fault(endpoint: CriEndpoint, code: int) -> str:
         errno.ECONNREFUSED: "the socket is there, but nobody listens; has the runtime crashed? Restart it",
         errno.EACCES: denied,
         errno.EPERM: denied,
-        errno.ENOTSOCK: "the path is no socket; correct the endpoint",
+        errno.ENOTSOCK: "the path is not a socket; correct the endpoint",
     }.get(code, f"connecting fails: {os.strerror(code)}")
     return f"container runtime at {endpoint}: {why}"

@@ -101,7 +101,7 @@ def _make_room(endpoint: CriEndpoint) -> None:
     if found is None:
         raise ServeError(f"{endpoint} is served already; stop that runtime or take another path")
     if found == errno.ENOTSOCK:
-        raise ServeError(f"{endpoint} is there and is no socket; take another path")
+        raise ServeError(f"{endpoint} exists and is not a socket; take another path")
     if found == errno.ECONNREFUSED:
         os.unlink(endpoint.path)
     elif found != errno.ENOENT:

@@ -26,7 +26,7 @@ def open_plain(path: str, *, dir_fd: int | None = None) -> int:
         if stat.S_ISLNK(mode):
             raise OSError(errno.ELOOP, "it is a link", path)
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no plain file", path)
+            raise OSError(errno.EINVAL, "it is not a plain file", path)
         return os.open(f"/proc/self/fd/{place}", _READ)
     finally:
         os.close(place)

@@ -97,7 +97,7 @@ def decoded(content: bytes, decode: Callable[[bytes], T]) -> T:
 def _content(path: str, limit_bytes: int) -> bytes:
     """Read the content. Raises OSError, and ValueError for a file that is not ours."""
     if not stat.S_ISREG(os.lstat(path).st_mode):
-        raise ValueError("it is no plain file")
+        raise ValueError("it is not a plain file")
     with os.fdopen(os.open(path, _READ), "rb") as file:
         content = file.read(limit_bytes + 1)
     if len(content) > limit_bytes:

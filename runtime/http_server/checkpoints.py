@@ -66,7 +66,7 @@ def timeout_of(query: Query) -> int:
     """Seconds that the runtime may take; 0: as long as it thinks right. Raises HttpRefusal."""
     text = first_of(query).get("timeout", "0")
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) <= SECONDS_AT_MOST):
-        raise HttpRefusal(404, f"timeout: {text!r} is no number of seconds from 0 to {SECONDS_AT_MOST}")
+        raise HttpRefusal(404, f"timeout: {text!r} is not a number of seconds from 0 to {SECONDS_AT_MOST}")
     return int(text)
 
 

@@ -317,7 +317,7 @@ class NodeEndpoints:
     async def _set_verbosity(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.Response:
         text = (await request.read()).decode(errors="replace").strip()
         if not (text.isascii() and text.isdecimal() and len(text) < 4):
-            raise HttpRefusal(400, f"{text[:100]!r} is no verbosity; give a number such as 4")
+            raise HttpRefusal(400, f"{text[:100]!r} is not a verbosity; give a number such as 4")
         self._facts.set_verbosity(int(text))
         return web.Response(text=f"successfully set the verbosity of the log to {text}\n")
 

@@ -91,7 +91,7 @@ def sound_path(path: str) -> str:
     """The path, when it means itself. Raises HttpRefusal."""
     parts = path.split("/")
     if parts[0] != "" or len(parts) < 2:
-        raise HttpRefusal(400, "the target is no absolute path")
+        raise HttpRefusal(400, "the target is not an absolute path")
     if "\0" in path or "\\" in path or any(part in (".", "..") for part in parts) or "" in parts[1:-1]:
         raise HttpRefusal(400, "the path goes up, or has empty parts")
     return path

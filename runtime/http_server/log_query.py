@@ -86,12 +86,12 @@ def _faults(made: LogQuery, services: list[str], files: list[str]) -> Iterator[s
         yield f"query: names more than {SERVICES_AT_MOST} services"
     for each in services:
         if not _SERVICE.fullmatch(each) or each.startswith("-") or each in (".", ".."):
-            yield f"query: {each[:300]!r} is no name of a service"
+            yield f"query: {each[:300]!r} is not the name of a service"
     if made.since_ns is not None and made.until_ns is not None and made.since_ns > made.until_ns:
         yield "sinceTime: is after untilTime"
     for each in files:
         if not each.isprintable() or len(each) > PATH_CHARACTERS_AT_MOST:
-            yield f"query: {each[:300]!r} is no path of a file"
+            yield f"query: {each[:300]!r} is not the path of a file"
     if made.pattern:
         yield from _pattern_faults(made.pattern)
 
@@ -105,7 +105,7 @@ def _pattern_faults(pattern: str) -> Iterator[str]:
         try:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
-            yield f"pattern: {pattern!r} is no regular expression: {error}"
+            yield f"pattern: {pattern!r} is not a regular expression: {error}"
 
 
 def journal_command(journalctl: str, query: LogQuery) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def _time(first: dict[str, str], name: str, faults: list[str]) -> int | None:
     text = first.get(name, "")
     found = time_ns(text) if text else None
     if text and (found is None or not EARLIEST_S <= found // SECOND_NS <= LATEST_S):
-        faults.append(f"{name}: {text!r} is no time such as 2026-01-31T12:00:00Z")
+        faults.append(f"{name}: {text!r} is not a time such as 2026-01-31T12:00:00Z")
     return found
 
 
@@ -148,6 +148,6 @@ def _number(first: dict[str, str], name: str, least: int, most: int, faults: lis
         return None
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 10 and least <= int(text) <= most):
-        faults.append(f"{name}: {text!r} is no number from {least} to {most}")
+        faults.append(f"{name}: {text!r} is not a number from {least} to {most}")
         return None
     return int(text)

@@ -65,7 +65,7 @@ class Profiles:
         first = first_of(query)
         seconds = first.get("seconds", str(SECONDS))
         if not (seconds.isascii() and seconds.isdecimal() and len(seconds) < 5 and 0 < int(seconds) <= SECONDS_AT_MOST):
-            raise HttpRefusal(400, f"seconds: {seconds!r} is no number from 1 to {SECONDS_AT_MOST}")
+            raise HttpRefusal(400, f"seconds: {seconds!r} is not a number from 1 to {SECONDS_AT_MOST}")
         if self._busy:
             raise HttpRefusal(500, "could not enable CPU profiling: one is being made already")
         self._busy = True

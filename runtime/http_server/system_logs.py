@@ -192,5 +192,5 @@ def _refusal(path: str, error: OSError) -> HttpRefusal:
     if isinstance(error, PermissionError) or error.errno == errno.ELOOP:
         return HttpRefusal(403, f"/{path} cannot be shown: {error.strerror}")
     if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-        return HttpRefusal(400, f"/{path[:300]} is no path of a file")
+        return HttpRefusal(400, f"/{path[:300]} is not the path of a file")
     return HttpRefusal(500, f"/{path} cannot be read: {error.strerror or 'the disk does not answer'}")

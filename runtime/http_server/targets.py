@@ -97,7 +97,7 @@ def log_request(query: Query, wall_ns: int) -> tuple[LogReadOptions, bool]:
             raise HttpRefusal(422, "at most one of sinceTime or sinceSeconds may be specified")
         since_ns = time_ns(since_time)
         if since_ns is None:
-            raise HttpRefusal(400, f"sinceTime: {since_time!r} is no time such as 2026-01-31T12:00:00Z")
+            raise HttpRefusal(400, f"sinceTime: {since_time!r} is not a time such as 2026-01-31T12:00:00Z")
     stream = first.get("stream", "")
     if stream not in _STREAMS:
         raise HttpRefusal(400, f"stream: {stream!r} is none of All, Stdout, Stderr")
@@ -125,5 +125,5 @@ def _number(first: Mapping[str, str], name: str) -> int | None:
         return None
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 19):
-        raise HttpRefusal(400, f"{name}: {text!r} is no number")
+        raise HttpRefusal(400, f"{name}: {text!r} is not a whole number")
     return int(text)

@@ -37,7 +37,7 @@ def read_provider_config(path: str, directory: str, *, tokens: bool) -> Provider
     for each in providers:
         program = os.path.join(directory, each.name)
         if not os.path.isfile(program) or not os.access(program, os.X_OK):
-            reason = "is no program" if os.path.exists(program) else "is not there"
+            reason = "is not a program" if os.path.exists(program) else "is not there"
             faults.append(DocumentError(DIRECTORY_FLAG, f"{program} {reason}", f"{path} names it"))
     if faults:
         first, *others = faults

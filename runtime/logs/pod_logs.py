@@ -101,7 +101,7 @@ class LocalPodLogs:
             self.remove_link(link)
         # A path that is made up wrongly must not become the removal of something else.
         if os.path.dirname(os.path.abspath(directory)) != os.path.abspath(self._pod_logs):
-            raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
+            raise PermissionError(f"{directory} is not a pod log directory in {self._pod_logs}")
         remove_tree(os.path.abspath(directory))
 
     def remove_container(self, directory: str, attempt: int, link: str) -> None:

@@ -71,7 +71,7 @@ _REASONS: Mapping[str, str] = {
         apiserver_storage_envelope_transformation_cache_misses_total apiserver_webhooks_x509_insecure_sha1_total
         apiserver_webhooks_x509_missing_san_total
     """,
-    "the agent is no program in Go": """
+    "the agent is not a program in Go": """
         go_gc_duration_seconds go_goroutines go_info go_memstats_alloc_bytes go_memstats_heap_inuse_bytes
         go_sched_latencies_seconds go_threads
     """,

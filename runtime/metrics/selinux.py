@@ -15,12 +15,12 @@ LABELS_ADMITTED = gauge(
 )
 LABEL_ERRORS = gauge(
     "volume_manager_selinux_container_errors_total",
-    "Volumes that are refused, as the options of a container are no SELinux label.",
+    "Volumes that are refused, as a container has options that are not an SELinux label.",
     *_OF_MODE,
 )
 LABEL_WARNINGS = gauge(
     "volume_manager_selinux_container_warnings_total",
-    "Volumes that the gate SELinuxMount would refuse, as the options of a container are no SELinux label.",
+    "Volumes that the gate SELinuxMount would refuse, as a container has options that are not an SELinux label.",
     *_OF_MODE,
 )
 POD_LABEL_ERRORS = gauge(

@@ -151,7 +151,9 @@ class _Exchange:
             raise GrpcCallError(StatusCode(int(told)) if known else StatusCode.UNKNOWN, reason)
         length = int.from_bytes(self._body[1:_PREFIX_BYTES], "big")
         if len(self._body) < _PREFIX_BYTES or self._body[0] or len(self._body) - _PREFIX_BYTES != length:
-            raise GrpcCallError(StatusCode.INTERNAL, "the answer is no message, or a packed one that nobody asked for")
+            raise GrpcCallError(
+                StatusCode.INTERNAL, "the answer is not a message, or is compressed although nobody asked for that"
+            )
         return self._body[_PREFIX_BYTES:]
 
 

@@ -37,7 +37,7 @@ async def ask_grpc(check: GrpcCheck, timeout_ns: int, held: HeldBytes | None = N
     except GrpcCallError as failure:
         return _failed(failure, where, seconds)
     except DecodeError:
-        return ProbeAnswer(ProbeOutcome.FAILURE, "rpc failed with INTERNAL: the answer is no HealthCheckResponse")
+        return ProbeAnswer(ProbeOutcome.FAILURE, "rpc failed with INTERNAL: the answer is not a HealthCheckResponse")
     finally:
         call.end()
     if response.status == HealthCheckResponse.SERVING:

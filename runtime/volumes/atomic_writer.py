@@ -112,7 +112,7 @@ def checked(payload: Payload) -> dict[str, VolumeFile]:
 
 def _tidy(path: str) -> str:
     if not path or path.startswith("/"):
-        raise VolumeFailedError(f"{path!r} is no path of a file in a volume: it must be relative and not empty")
+        raise VolumeFailedError(f"{path!r} is not the path of a file in a volume: it must be relative and not empty")
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or "\0" in path:
         raise VolumeFailedError(f"{path!r} names no file")

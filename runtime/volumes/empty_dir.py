@@ -57,7 +57,9 @@ class EmptyDirPlugin(VolumePlugin):
                 self._mounts.mount("hugetlbfs", os.path.realpath(directory), "hugetlbfs", options)
             _open_to_all(directory, pod)
         else:
-            raise VolumeFailedError(f"{medium} is no medium of an emptyDir; use Memory, {HUGE_PAGES}, or none for disk")
+            raise VolumeFailedError(
+                f"{medium} is not a medium of an emptyDir; use Memory, {HUGE_PAGES}, or none for disk"
+            )
         self._note_made(place)
         return directory
 

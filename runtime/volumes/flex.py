@@ -127,7 +127,7 @@ class FlexPlugin(VolumePlugin):
         try:
             answer = msgspec.json.decode(ended.output, type=DriverAnswer)
         except msgspec.DecodeError:
-            said = f"its answer is no JSON: {ended.output or 'nothing'}"
+            said = f"its answer is not JSON: {ended.output or 'nothing'}"
             raise VolumeFailedError(f"{program} {words[0]} failed ({ended.code}), {said}") from None
         if answer.status not in accepted:
             told = answer.message or answer.status or f"status {ended.code}"

@@ -46,7 +46,7 @@ class HostPathPlugin(VolumePlugin):
         if not kind:
             return path
         if kind not in _CHECKS:
-            raise VolumeFailedError(f"{kind} is no type of a hostPath; use one of {', '.join(_CHECKS)}")
+            raise VolumeFailedError(f"{kind} is not a type of a hostPath; use one of {', '.join(_CHECKS)}")
         _make(path, kind, self._pause)
         check, what = _CHECKS[kind]
         refusal = f"hostPath type check failed: {path} is not {what}"

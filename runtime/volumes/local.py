@@ -50,7 +50,7 @@ class LocalPlugin(VolumePlugin):
         device = self.device_of(spec)
         source = path if not device or not _is_disk(path) else os.path.join(self._disks, device)
         if not os.path.isdir(source):
-            raise VolumeFailedError(f"{path} is no directory of this node; a local volume is not made by the agent")
+            raise VolumeFailedError(f"{path} is not a directory of this node; make it, because the agent does not")
         make_directory(place.directory)
         if not os.path.samefile(source, place.directory):
             if not spec.read_only:

@@ -65,7 +65,9 @@ def mount_command(spec: VolumeSpec, directory: str) -> HostCommand:
     if source is None or not source.server or not source.path:
         raise VolumeFailedError("an nfs volume needs a server and a path")
     if not is_host(source.server):
-        raise VolumeFailedError(f"the nfs server {source.server!r} is no host name and no address")
+        raise VolumeFailedError(
+            f"the nfs server {source.server!r} is not a host name or an address; write it like nfs.example.org"
+        )
     if not source.path.startswith("/"):
         raise VolumeFailedError(f"the nfs path {source.path!r} must begin with /")
     options = joined_options(spec.mount_options, read_only=source.read_only or spec.read_only)

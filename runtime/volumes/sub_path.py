@@ -107,7 +107,7 @@ def open_below(top: str, path: str, *, make: bool = True, pause: Pause = no_paus
         raise VolumeFailedError(f"{path!r} must not contain '..'")
     info = os.stat(top)
     if not stat.S_ISDIR(info.st_mode):
-        raise VolumeFailedError("the volume is no directory")
+        raise VolumeFailedError("the volume is not a directory; a subPath needs one")
     try:
         return find_beneath(top, path, make_mode=stat.S_IMODE(info.st_mode) if make else None, pause=pause)
     except LeadsOutError:

@@ -281,7 +281,7 @@ class _Sent(SentCall[InProcessApi], eq=False):
             if isinstance(done, JsonAnswer) and done.code >= 400:
                 raise _refusal(done, call.verb)
             if isinstance(done, WatchAnswer | NodeAnswer):
-                raise ApiError(400, "BadRequest", "what streams is no call", call.verb)
+                raise ApiError(400, "BadRequest", "this request streams; open it with `watch`", call.verb)
             if isinstance(done, ObjectAnswer) and call.kind is not None and call.read is not nothing:
                 value = read_version(done.version, call.kind)
             else:

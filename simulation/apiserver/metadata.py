@@ -36,7 +36,7 @@ def typed(resource_kind: str, api_version: str, value: Json) -> Json:
     metadata = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
     for name in _TEXTS:
         if not isinstance(metadata.get(name, ""), str):
-            raise bad_request(f"metadata.{name} is no text")
+            raise bad_request(f"metadata.{name} is not text")
     return {**own, "kind": resource_kind, "apiVersion": api_version, "metadata": metadata}
 
 

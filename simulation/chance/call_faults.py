@@ -183,4 +183,4 @@ def _check_share(name: str, share: float) -> None:
 
 def _check_delays(delay_ns: tuple[int, int]) -> None:
     if not 0 <= delay_ns[0] <= delay_ns[1]:
-        raise ValueError(f"the delays {delay_ns} ns are no range; write the shortest first")
+        raise ValueError(f"the delays {delay_ns} ns are not a range; write the shortest first")

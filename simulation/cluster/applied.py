@@ -69,7 +69,7 @@ def _objects(path: Path) -> Iterator[tuple[str, Json]]:
                 if isinstance(value, dict) and all(isinstance(value.get(one), str) for one in ("apiVersion", "kind")):
                     objects.append((place, value))
                 else:
-                    faults.append(f"{place}: it is no object of Kubernetes; write apiVersion, kind and metadata")
+                    faults.append(f"{place}: it is not an object of Kubernetes; write apiVersion, kind and metadata")
     if faults:
         raise OrderError("\n".join(faults))
     yield from objects

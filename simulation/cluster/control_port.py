@@ -84,7 +84,7 @@ def _fields(body: bytes) -> Json:
     try:
         return msgspec.json.decode(body or b"{}", type=Json)
     except msgspec.MsgspecError as error:
-        raise OrderError(f"the body is no JSON object: {error}") from None
+        raise OrderError(f"the body is not a JSON object: {error}") from None
 
 
 def _json(value: Json, code: int = 200) -> web.Response:

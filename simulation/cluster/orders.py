@@ -304,7 +304,7 @@ def start_of(text: str) -> int | None:
         moment = datetime.min
     if moment.tzinfo is None or moment.year not in YEARS:
         raise OrderError(
-            f"start {text!r} is no moment from {YEARS.start} to {YEARS.stop - 1}; write it as 2026-01-31T09:00:00Z"
+            f"start {text!r} is not a moment from {YEARS.start} to {YEARS.stop - 1}; write it as 2026-01-31T09:00:00Z"
         )
     return int(moment.timestamp()) * 10**9
 

@@ -119,7 +119,7 @@ class PlaneCluster(RunningCluster):
             return path
         namespace, _, account = user.removeprefix(ACCOUNT_PREFIX).partition(":")
         if groups or not namespace or not account:
-            raise OrderError(f"{user!r} is no service account; write {ACCOUNT_PREFIX}NAMESPACE:NAME, and no groups")
+            raise OrderError(f"{user!r} is not a service account; write {ACCOUNT_PREFIX}NAMESPACE:NAME, and no groups")
         where = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
         try:
             answer = await self._plane.remote.ask("POST", where, {"spec": {"expirationSeconds": LONGEST_S}})

@@ -55,7 +55,7 @@ class Users:
     def _token_of_account(self, name: str) -> str:
         namespace, _, account = name.removeprefix(ACCOUNT_PREFIX).partition(":")
         if not namespace or not account:
-            raise OrderError(f"{name!r} is no service account; write {ACCOUNT_PREFIX}NAMESPACE:NAME")
+            raise OrderError(f"{name!r} is not a service account; write {ACCOUNT_PREFIX}NAMESPACE:NAME")
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
         answer = self._server.handle(ApiRequest("POST", path, body={"spec": {"expirationSeconds": LONGEST_S}}))
         assert isinstance(answer, JsonAnswer)

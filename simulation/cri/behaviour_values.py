@@ -157,14 +157,14 @@ def curve(read: Callable[[str], int]) -> Callable[[str], Curve]:
 def count(text: str) -> int:
     """A number of things."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is no number of things")
+        raise ValueError(f"{text!r} is not a count; write a number such as 3")
     return int(text)
 
 
 def exit_status(text: str) -> int:
     """0 to 255."""
     if not text.isascii() or not text.isdigit() or int(text) > 255:
-        raise ValueError(f"{text!r} is no exit code; write a number from 0 to 255")
+        raise ValueError(f"{text!r} is not an exit code; write a number from 0 to 255")
     return int(text)
 
 
@@ -208,7 +208,7 @@ def commands(text: str) -> tuple[CommandRule, ...]:
     try:
         read = msgspec.json.decode(text, type=dict[str, str | tuple[int, str]])
     except msgspec.DecodeError as error:
-        raise ValueError(f'it is no JSON such as {{"migrate": [3, "locked"], "*": "done"}}: {error}') from None
+        raise ValueError(f'it is not JSON such as {{"migrate": [3, "locked"], "*": "done"}}: {error}') from None
     return tuple(
         CommandRule(pattern, *((0, said) if isinstance(said, str) else (exit_status(str(said[0])), said[1])))
         for pattern, said in read.items()
@@ -257,10 +257,12 @@ def _amount(text: str) -> Quantity:
 def _rule(kind: CallKind, text: str) -> CallRule:
     match = _RULE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no rule on a verb; write it as StartContainer, StartContainer*2 or Verb=VALUE*2")
+        raise ValueError(
+            f"{text!r} is not a rule on a verb; write it as StartContainer, StartContainer*2 or Verb=VALUE*2"
+        )
     verb, value, times_text = match.groups()
     if verb not in _CALL_VERBS:
-        raise ValueError(f"{verb!r} is no verb of the CRI; write it as StartContainer or PullImage")
+        raise ValueError(f"{verb!r} is not a verb of the CRI; write it as StartContainer or PullImage")
     times = None if times_text is None else int(times_text)
     if kind is CallKind.LATE:
         if value is None:
@@ -277,5 +279,5 @@ def _rule(kind: CallKind, text: str) -> CallRule:
         return CallRule(kind, verb, times, code=named[value][0], error=value)
     if value not in StatusCode.__members__ or value == "OK":
         why = f"a failure of {verb} is one of {', '.join(named)}, or a gRPC code such as UNAVAILABLE"
-        raise ValueError(f"{value!r} is no failure; {did_you_mean(value, named, why)}")
+        raise ValueError(f"{value!r} is not a failure; {did_you_mean(value, named, why)}")
     return CallRule(kind, verb, times, code=StatusCode[value])

@@ -26,7 +26,7 @@ def full_name(name: str) -> str:
         return name if name.startswith("sha256:") else f"sha256:{name}"
     match = _NAME.fullmatch(name)
     if match is None:
-        raise CriRefusal(StatusCode.UNKNOWN, f"{name!r} is no image name")
+        raise CriRefusal(StatusCode.UNKNOWN, f"{name!r} is not an image name")
     path = match["path"]
     host, slash, _ = path.partition("/")
     if not slash:

@@ -8,7 +8,7 @@ import os
 def normal(path: str) -> str:
     """The path as the tree names it. Nearly all come so."""
     if not path.startswith("/"):
-        raise ValueError(f"{path!r} is no absolute path")
+        raise ValueError(f"{path!r} is not an absolute path")
     if "//" not in path and "/." not in path and not path.endswith("/"):
         return path
     return os.path.normpath(path).replace("//", "/")

@@ -176,7 +176,7 @@ class SimulatedPodLogs(OnTree):
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         if directory_of(os.path.normpath(directory)) != os.path.normpath(self._pod_logs):
-            raise PermissionError(f"{directory} is no pod log directory in {self._pod_logs}")
+            raise PermissionError(f"{directory} is not a pod log directory in {self._pod_logs}")
         return self._remove(directory, links)
 
     @gated

@@ -50,7 +50,7 @@ class SimulatedLogFiles(OnTree):
     @gated
     def _open(self, path: str) -> File:
         if self.tree.is_link(path) or self.tree.is_directory(path):
-            raise OSError(errno.ELOOP, "it is no plain file", path)
+            raise OSError(errno.ELOOP, "it is not a plain file", path)
         if not self.tree.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return self.tree.open(path)
@@ -90,7 +90,7 @@ class SimulatedLogFiles(OnTree):
         if not self._there(rotated):
             return
         if tree.is_link(rotated) or tree.is_directory(rotated):
-            raise OSError(errno.EINVAL, "it is no plain file", rotated)
+            raise OSError(errno.EINVAL, "it is not a plain file", rotated)
         data = gzip.compress(tree.read(rotated), LEVEL, mtime=0)
         try:
             tree.write(half, data, tree.mode(rotated))

@@ -55,6 +55,6 @@ def controller_manager_at(path: str) -> str:
 
 def _check(path: str) -> None:
     if not os.path.isfile(path):
-        raise PlaneError(f"{path} is no file; put a program there")
+        raise PlaneError(f"{path} is not a file; put a program there")
     if not os.access(path, os.X_OK):
         raise PlaneError(f"{path} is not executable; run `chmod +x {path}`")

@@ -144,8 +144,8 @@ async def _node_wanted(connection: socket.socket) -> str:
         piece = await asyncio.get_running_loop().sock_recv(connection, HEAD_BYTES_AT_MOST)
         head += piece
         if not piece or len(head) > HEAD_BYTES_AT_MOST:
-            raise ValueError("this is no CONNECT")
+            raise ValueError("this is not a CONNECT")
     method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
     if method != "CONNECT":
-        raise ValueError(f"{method} is no CONNECT")
+        raise ValueError(f"{method} is not a CONNECT")
     return target.rpartition(":")[0]

@@ -33,7 +33,7 @@ def wrong_api_verb(verb: str) -> str | None:
     """The error for an unknown call to the API server; None for one such as `patch pods/status`."""
     word, _, resource = verb.partition(" ")
     if word not in resources.ALL_VERBS or not resource:
-        return f"{verb!r} is no call to the API server; write it as `patch pods/status`, or `*`"
+        return f"{verb!r} is not a call to the API server; write it as `patch pods/status`, or `*`"
     plural = resource.partition("/")[0]
     return _unless_in(plural, {EVERYTHING, *(each.plural for each in resources.SERVED)}, "a resource")
 

@@ -94,7 +94,7 @@ class WebhookCaller:
             try:
                 return msgspec.json.decode(body)
             except msgspec.DecodeError as error:
-                raise OSError(f"the answer is no JSON: {error}") from None
+                raise OSError(f"the answer is not JSON: {error}") from None
 
 
 async def _whole(content: aiohttp.StreamReader) -> bytes:

@@ -26,12 +26,12 @@ def test_names_that_grpc_can_find_are_taken(endpoint: str) -> None:
         ("http://collector:4317", "'http' is none of the schemes dns, unix, unix-abstract"),
         ("dns://collector:4317", "'dns://collector:4317' needs a third slash"),
         ("unix://otlp.sock", "'unix://otlp.sock' needs a third slash"),
-        ("collector:http", "'collector:http' is no host and port"),
-        ("me:secret@collector:4317", "'me:secret@collector:4317' is no host and port"),
-        ("collector:4317/v1", "'collector:4317/v1' is no host and port"),
-        ("two words", "'two words' is no host and port"),
-        ("collector:0", "0 is no port"),
-        ("collector:65536", "65536 is no port"),
+        ("collector:http", "'collector:http' is not a host and port"),
+        ("me:secret@collector:4317", "'me:secret@collector:4317' is not a host and port"),
+        ("collector:4317/v1", "'collector:4317/v1' is not a host and port"),
+        ("two words", "'two words' is not a host and port"),
+        ("collector:0", "0 is not a port"),
+        ("collector:65536", "65536 is not a port"),
     ],
 )
 def test_an_invalid_collector_endpoint_is_reported(endpoint: str, fault: str) -> None:

@@ -126,7 +126,7 @@ def test_two_pods_of_a_list_cannot_have_one_name() -> None:
     [
         ("", "$", "it is empty", None),
         ("# only words", "$", "it is empty", None),
-        ("hello", "$", "no object of the API", 1),
+        ("hello", "$", "not an object of the API", 1),
         ("a: [", "$", "not YAML at line", None),
         ("kind: Pod\nmetadata: {name: a}", "$.apiVersion", "is required", 1),
         ("apiVersion: v1\nmetadata: {name: a}", "$.kind", "is required", 1),

@@ -126,7 +126,7 @@ class Driver:
     def stage(self, request: Any, context: Any) -> Any:
         path = Path(request.staging_target_path)
         if not path.is_dir():
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{path} is no directory")
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{path} is not a directory")
         if request.volume_capability.HasField("mount"):
             self._store.bind(self._store.files(request.volume_id), path)
         else:
@@ -141,7 +141,7 @@ class Driver:
     def publish(self, request: Any, context: Any) -> Any:
         target, staging = Path(request.target_path), Path(request.staging_target_path)
         if not target.parent.is_dir():
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{target.parent} is no directory")
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{target.parent} is not a directory")
         if request.volume_capability.HasField("block"):
             self._store.bind_device(request.volume_id, target)
             return csi.NodePublishVolumeResponse()

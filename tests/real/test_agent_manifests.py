@@ -132,7 +132,7 @@ def test_a_broken_manifest_is_named_and_what_ran_runs_on(agent: Agent, truth: Tr
     agent.drop("sound.json", pod("sound"))
     agent.await_running("breaks", "sound")
     before = truth.life("breaks").key, truth.life("sound").key
-    good.write_text("{ this is no manifest")
+    good.write_text("{ this is not a manifest")
     broken = pod("never", container(image=""))
     bad = agent.drop("bad.json", broken)
     agent.drop("late.json", pod("late"))

@@ -106,7 +106,7 @@ ALERTS: Mapping[str, str] = {
 EMPTY: Mapping[str, str] = {
     "configuration errors": "kubelets of today have no such metric (dynamic configuration is gone)",
     "storage operation error rate": "kubelets of today have no such metric (the durations have a status)",
-    "goroutines": "the agent is no program in Go",
+    "goroutines": "the agent is not a program in Go",
     "calls to the API server, 3xx": "the API server sends nobody elsewhere",
     "calls to the API server, 5xx": "the API server does not fail in this test",
     "KubeNodeEviction": "no pod is evicted in this test",

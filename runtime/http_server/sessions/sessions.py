@@ -119,7 +119,7 @@ def way_to(url: str, head: Head) -> Way:
     except ValueError:
         parts, host, port = urlsplit(""), None, None
     if parts.scheme not in ("http", "https") or not host or any(not 32 < ord(each) < 127 for each in url):
-        raise HttpRefusal(500, f"the runtime serves the session at {url!r}, which is no valid address")
+        raise HttpRefusal(500, f"the runtime serves the session at {url!r}, which is not a valid address")
     port = port if port is not None else 443 if parts.scheme == "https" else 80
     if not port:
         raise HttpRefusal(501, "this container runtime serves no sessions")
@@ -136,5 +136,5 @@ def _ports(query: Query) -> tuple[int, ...]:
     texts: Sequence[str] = [part for name, value in query if name == "port" for part in value.split(",")]
     for text in texts:
         if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 2**16):
-            raise HttpRefusal(400, f"port: {text!r} is no port")
+            raise HttpRefusal(400, f"port: {text!r} is not a port; write a number from 1 to 65535")
     return tuple(map(int, texts))

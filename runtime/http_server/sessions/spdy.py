@@ -161,7 +161,7 @@ def frame_of(head: bytes) -> DataFrame | ControlFrame:
     if not head[0] & _CONTROL:
         return DataFrame(int.from_bytes(head[:4], "big") & _STREAM_MASK, length, bool(head[4] & _FIN))
     if int.from_bytes(head[:2], "big") & 0x7FFF != _VERSION or length > CONTROL_BYTES_AT_MOST:
-        raise SpdyError("this is no SPDY/3")
+        raise SpdyError("this is not SPDY/3")
     return ControlFrame(int.from_bytes(head[2:4], "big"), head[4], length)
 
 

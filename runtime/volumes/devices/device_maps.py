@@ -41,7 +41,7 @@ class DeviceMaps:
         except FileNotFoundError:
             raise VolumeFailedError(f"there is no {device}", "FailedMapVolume") from None
         if not stat.S_ISBLK(info.st_mode):
-            raise VolumeFailedError(f"{device} is no block device", "FailedMapVolume")
+            raise VolumeFailedError(f"{device} is not a block device", "FailedMapVolume")
         hold = hold or self._hold(place)
         if not _is_device(hold, info.st_rdev):
             self.let_go(hold)

@@ -30,7 +30,7 @@ def mount_disk(
 ) -> None:
     """Mount the file system of `kind` on `device`, made if the disk is blank. Raises VolumeFailedError."""
     if not _KIND.fullmatch(kind):
-        raise VolumeFailedError(f"{kind!r} is no type of file system; write it like ext4 or xfs")
+        raise VolumeFailedError(f"{kind!r} is not a type of file system; write it like ext4 or xfs")
     chosen = joined_options(options, read_only=read_only)
     found = file_system_of(commands, device)
     if not found:

@@ -85,7 +85,7 @@ class IscsiPlugin(SharedDiskPlugin):
         target = target_of(spec)
         device = self._sessions.device_of(target)
         if not device:
-            raise VolumeFailedError(f"lun {target.lun} of {target.iqn} is no disk of this node", "FailedMapVolume")
+            raise VolumeFailedError(f"lun {target.lun} of {target.iqn} is not a disk of this node", "FailedMapVolume")
         return device
 
     def detach(self, directory: str, name: str) -> None:

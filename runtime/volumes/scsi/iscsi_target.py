@@ -81,14 +81,16 @@ def target_of(spec: VolumeSpec) -> IscsiTarget:
     source = source_of(spec)
     if len(source.iqn) > _LENGTH_AT_MOST or not _TARGET.fullmatch(source.iqn):
         raise VolumeFailedError(
-            f"the iqn {source.iqn[:250]!r} is no name of a target; write iqn.2001-04.com.example:disk"
+            f"the iqn {source.iqn[:250]!r} is not the name of a target; write iqn.2001-04.com.example:disk"
         )
     initiator = source.initiator_name or ""
     if initiator and (len(initiator) > _LENGTH_AT_MOST or not _TARGET.fullmatch(initiator)):
-        raise VolumeFailedError(f"the initiatorName {initiator[:250]!r} is no name of an initiator")
+        raise VolumeFailedError(
+            f"the initiatorName {initiator[:250]!r} is not the name of an initiator; write iqn.2001-04.com.example:node"
+        )
     interface = source.iscsi_interface or DEFAULT_INTERFACE
     if not _INTERFACE.fullmatch(interface):
-        raise VolumeFailedError(f"the iscsiInterface {interface[:250]!r} is no name of an interface")
+        raise VolumeFailedError(f"the iscsiInterface {interface[:250]!r} is not the name of an interface")
     if source.lun < 0:
         raise VolumeFailedError(f"the lun {source.lun} must be 0 or more")
     return IscsiTarget(
@@ -136,5 +138,5 @@ def _portal(text: str) -> str:
         host, port = text, str(PORT)
     bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not is_host(bare) or not (port.isascii() and port.isdecimal()) or not 0 < int(port) < 65536:
-        raise VolumeFailedError(f"the portal {text[:250]!r} is no host with a port; write 192.0.2.7:{PORT}")
+        raise VolumeFailedError(f"the portal {text[:250]!r} is not a host with a port; write 192.0.2.7:{PORT}")
     return f"[{bare}]:{port}" if ":" in bare else f"{bare}:{port}"

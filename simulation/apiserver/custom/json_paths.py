@@ -62,7 +62,7 @@ def parse_path(text: str) -> Path:
         match = _STEP.match(rest)
         if match is None:
             raise ValueError(
-                f"{rest!r} is no JSONPath that is understood here, such as .spec.size or .status.list[0].name"
+                f"{rest!r} is not a JSONPath that is understood here, such as .spec.size or .status.list[0].name"
             )
         steps.append(_step(match))
         rest = rest[match.end() :]

@@ -33,10 +33,10 @@ def scale(context: Context, call: ResourceCall) -> Answer:
     else:
         wanted = call.object_body()
     if wanted.get("kind", "Scale") != "Scale" or not isinstance(wanted.get("spec") or {}, dict):
-        raise bad_request("the body of the request is no Scale")
+        raise bad_request("the body of the request is not a Scale")
     replicas = (wanted.get("spec") or {}).get("replicas", 0)
     if type(replicas) is not int:
-        raise bad_request("Scale: spec.replicas is no number")
+        raise bad_request("Scale: spec.replicas is not a number")
     if replicas < 0:
         cause = invalid_value("spec.replicas", replicas, "should be a non-negative integer")
         raise invalid(call.resource, call.name, [cause])

@@ -61,7 +61,7 @@ def _take_plain_text(value: Json) -> None:
         try:
             base64.b64decode(content or "", validate=True)
         except (binascii.Error, ValueError, TypeError):
-            text = f'Secret in version "v1" cannot be handled as a Secret: data.{key} is no base64'
+            text = f'Secret in version "v1" cannot be handled as a Secret: data.{key} is not base64'
             raise bad_request(text) from None
     plain = value.pop("stringData", None)
     if plain:

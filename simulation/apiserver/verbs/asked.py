@@ -50,7 +50,7 @@ def _checked(kind: str, api_version: str, body: Json) -> Json:
     struct: Any = _LIKE.get(kind) or getattr(objects, kind)
     shown = {name: part for name, part in value.items() if name not in ("kind", "apiVersion", "status")}
     if struct is ConfigMap and not isinstance(shown.pop("spec", {}), dict):
-        raise bad_request(f"the body cannot be handled as a {kind}: spec is no object")
+        raise bad_request(f"the body cannot be handled as a {kind}: spec is not an object")
     try:
         from_builtins(shown, struct)
     except DocumentError as error:

@@ -71,7 +71,7 @@ def options_of(call: ResourceCall) -> Json:
         grace = query.get("gracePeriodSeconds")
         if grace is not None:
             if not grace.removeprefix("-").isdecimal():
-                raise bad_request(f'Invalid value: "{grace}": gracePeriodSeconds is no number')
+                raise bad_request(f'Invalid value: "{grace}": gracePeriodSeconds is not a number')
             options["gracePeriodSeconds"] = int(grace)
         if "propagationPolicy" in query:
             options["propagationPolicy"] = query["propagationPolicy"]

@@ -43,7 +43,7 @@ def _number(call: ResourceCall, name: str) -> int | None:
     """A number of the query; None where there is none, or 0. Raises StatusError (400)."""
     text = call.query.get(name, "")
     if text and not text.isdecimal():
-        raise bad_request(f'Invalid value: "{text}": {name} is no number')
+        raise bad_request(f'Invalid value: "{text}": {name} is not a number')
     return int(text or 0) or None
 
 

@@ -62,6 +62,6 @@ def update_runtime_config(runtime: Runtime, request: cri.UpdateRuntimeConfigRequ
         try:
             ipaddress.IPv4Network(cidr)
         except ValueError as error:
-            raise CriRefusal(StatusCode.INVALID_ARGUMENT, f"the pod network is no IPv4 network: {error}") from None
+            raise CriRefusal(StatusCode.INVALID_ARGUMENT, f"the pod network is not an IPv4 network: {error}") from None
         runtime.use_pod_network(cidr)
     return cri.UpdateRuntimeConfigResponse()

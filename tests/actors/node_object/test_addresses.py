@@ -77,7 +77,7 @@ def test_a_machine_without_any_address_says_so() -> None:
         ("224.0.0.1", "224.0.0.1 is a multicast address"),
         ("169.254.1.1", "169.254.1.1 is a link-local address"),
         ("fe80::1", "fe80::1 is a link-local address"),
-        ("0.0.0.0", "0.0.0.0 is no address of a machine"),
+        ("0.0.0.0", "0.0.0.0 is not an address of a machine"),
         ("203.0.113.1", "no interface of this machine has the address 203.0.113.1"),
     ],
 )

@@ -74,7 +74,7 @@ WHOLE = {"cpu": "4", "memory": "16Gi", "ephemeral-storage": "100Gi", "pods": "11
         "thresholds that are off, and of images, take nothing",
         "a set of CPUs instead of amounts",
         "never below zero",
-        "process ids are no resource of a node",
+        "process ids are not a resource of a node",
     ],
 )
 def test_allocatable_is_what_is_not_reserved(fields: dict[str, Any], left: dict[str, str]) -> None:

@@ -102,7 +102,7 @@ def test_a_pod_that_has_ended_keeps_its_uid_and_so_does_not_run_again() -> None:
         ("a pod of the API server", [sandbox(notes={CONFIG_SOURCE: "api"})]),
         ("a pod of a URL", [sandbox(notes={CONFIG_SOURCE: "http"})]),
         ("no source", [sandbox(notes={CONFIG_SOURCE: ""})]),
-        ("a hash that is no UID", [sandbox(notes={CONFIG_HASH: "f" * 32})]),
+        ("a hash that is not a UID", [sandbox(notes={CONFIG_HASH: "f" * 32})]),
         ("no hash", [sandbox(notes={CONFIG_HASH: ""})]),
         ("no time", [sandbox(notes={CONFIG_SEEN: ""})]),
         ("an odd time", [sandbox(notes={CONFIG_SEEN: "yesterday"})]),

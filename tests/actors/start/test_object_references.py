@@ -57,14 +57,14 @@ def variable(**source: Any) -> dict[str, Any]:
             ['secret "shop/s" environment'],
             id="in an ephemeral container",
         ),
-        pytest.param(pod_with(variable(fieldRef={"fieldPath": "metadata.name"})), [], id="fields are no objects"),
+        pytest.param(pod_with(variable(fieldRef={"fieldPath": "metadata.name"})), [], id="fields are not objects"),
         pytest.param(volume(configMap={"name": "m"}), ['configmap "shop/m" volume'], id="configMap"),
         pytest.param(
             volume(secret={"secretName": "s", "optional": True}), ['secret "shop/s" volume optional'], id="secret"
         ),
         pytest.param(projected(configMap={"name": "m"}), ['configmap "shop/m" volume'], id="projected map"),
         pytest.param(projected(secret={"name": "s"}), ['secret "shop/s" volume'], id="projected secret"),
-        pytest.param(projected(serviceAccountToken={"path": "t"}), [], id="a token is no object"),
+        pytest.param(projected(serviceAccountToken={"path": "t"}), [], id="a token is not an object"),
         pytest.param(
             volume(csi={"driver": "d", "nodePublishSecretRef": {"name": "s"}}), ['secret "shop/s" volume'], id="csi"
         ),

@@ -82,7 +82,7 @@ def test_user(own, whole, image: Image, uid: int | None, username: str) -> None:
         pytest.param(
             None,
             Image(uid=Int64Value(value=-1)),
-            "$.c.securityContext.runAsNonRoot: the image's user -1 is no user",
+            "$.c.securityContext.runAsNonRoot: the image's user -1 is negative; set runAsUser",
             id="the image is wrong",
         ),
         pytest.param(None, NUMBERED, None, id="the image is somebody"),

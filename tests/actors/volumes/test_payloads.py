@@ -209,7 +209,7 @@ OPTIONAL = (VolumeProjection(config_map=ConfigMapProjection(name="cfg", optional
             ),
             FOUND,
             "spec.volumes[0].projected.sources[0].clusterTrustBundle.labelSelector: matchExpressions 'a': "
-            "'Is' is no operator; write one of In, NotIn, Exists, DoesNotExist",
+            "'Is' is not an operator; write one of In, NotIn, Exists, DoesNotExist",
         ),
         (
             projected(NAMESPACE, VolumeProjection(pod_certificate=PodCertificateProjection(key_path="x"))),

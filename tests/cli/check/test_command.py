@@ -36,8 +36,8 @@ def test_each_fault_is_a_line_with_its_place_and_what_to_do(tmp_path: Path, caps
     assert [line.partition(";")[0] for line in told if "not YAML" not in line] == [
         f"error: {tmp_path}/b.yaml: pod default/twin is in {tmp_path}/a.yaml too, and runs from there",
         f"error: {tmp_path}/c.yaml:6: $.spec.containers[0].image: is required",
-        f"error: {tmp_path}/c.yaml:7: $.spec.containers[0].resources.limits.memory: '12Q' is no quantity: 'Q' is no"
-        " suffix",
+        f"error: {tmp_path}/c.yaml:7: $.spec.containers[0].resources.limits.memory: '12Q' is not a quantity: 'Q' is"
+        " not a suffix",
         f"warning: {tmp_path}/c.yaml:8: $.spec.containers[0].volumeMount: this field is not known here",
         "4 manifests, 1 pod to run: 4 errors, 1 warning",
     ]

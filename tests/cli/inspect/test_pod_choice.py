@@ -69,7 +69,7 @@ def test_an_unknown_or_ambiguous_pod_name_is_refused(wanted: str, known: tuple[K
     assert str(caught.value) == text
 
 
-TORN = SourceProblem("file", "/m/torn.yaml:3", "$", "is no YAML")
+TORN = SourceProblem("file", "/m/torn.yaml:3", "$", "is not YAML")
 BROKEN = SourceProblem("file", "/m/a.yaml:4", "$.spec", "is wrong", pods=("shop/web", "shop/db"))
 ODD = SourceProblem("file", "/m/torn.yaml", "$.x", "is not known", fatal=False)
 

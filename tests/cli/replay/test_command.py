@@ -90,8 +90,8 @@ def test_an_interactive_replay_goes_step_by_step(
     assert "0.250000000 s" in places[2]
     assert "  node-0/node/node-lease\n" in out
     assert "no actors are named 'no-such' now: `actors` in --step lists those that are; that of a pod ends" in out
-    assert "'soon' is no step and no time" in out
-    assert "'x' is no number" in out
+    assert "'soon' is not a step or a time" in out
+    assert "'x' is not a number" in out
     assert "until STEP|TIME" in out
     assert "node-0/node/pleg: PlegActor" in out
     assert "as saved" in out

@@ -231,11 +231,11 @@ def test_every_fault_of_a_scenario_is_told_in_a_line_with_its_file_and_its_line(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--seeds", "3..1"], "'3..1' is no A..B with A <= B"),
-        (["--seeds", "3"], "'3' is no A..B with A <= B"),
-        (["--seed", "3..9"], "'3..9' is no whole number; several are --seeds 1..200"),
+        (["--seeds", "3..1"], "'3..1' is not a range A..B with A <= B"),
+        (["--seeds", "3"], "'3' is not a range A..B with A <= B"),
+        (["--seed", "3..9"], "'3..9' is not a whole number; several are --seeds 1..200"),
         (["--for", "soon"], "soon"),
-        (["--nodes", "0"], "'0' is no number from 1 to 1000"),
+        (["--nodes", "0"], "'0' is not a number from 1 to 1000"),
         (["--failures", "/no/such/directory"], "/no/such/directory: No such file or directory"),
         (["--sed=7"], "unrecognized arguments: --sed=7; did you mean --seed?"),
         (["--xyzzy"], "error: unrecognized arguments: --xyzzy\n"),

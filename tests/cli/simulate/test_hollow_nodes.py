@@ -185,7 +185,7 @@ def test_nodes_take_their_objects_with_them_where_that_is_asked_for(server: Embe
     ("words", "told"),
     [
         (["--kubeconfig", "/nowhere"], "--kubeconfig: /nowhere: No such file or directory"),
-        (["--kubeconfig", "{kubeconfig}", "--name-prefix", "H_"], "--name-prefix H_: 'H_0' is no DNS name"),
+        (["--kubeconfig", "{kubeconfig}", "--name-prefix", "H_"], "--name-prefix H_: 'H_0' is not a DNS name"),
         (["--kubeconfig", "{kubeconfig}", "--config", "/nowhere"], "/nowhere"),
     ],
 )

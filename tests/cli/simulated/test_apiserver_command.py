@@ -139,11 +139,11 @@ def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("option", "value", "reason"),
     [
-        ("--port", "http", "is no port"),
-        ("--port", "65536", "is no port"),
+        ("--port", "http", "is not a port"),
+        ("--port", "65536", "is not a port"),
         ("--kubeconfig", "/nowhere/config", "there is no directory /nowhere"),
         ("--kubeconfig", "/tmp", "is a directory"),
-        ("--node", "N 1", "is no name of a node"),
+        ("--node", "N 1", "is not the name of a node"),
     ],
 )
 def test_a_wrong_option_names_its_fault(

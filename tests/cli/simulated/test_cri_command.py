@@ -75,13 +75,13 @@ def test_a_socket_that_cannot_be_is_said_in_one_line(tmp_path: Path, capsys: pyt
     [
         ("--fault", "Start:fail=1", "names no verb"),
         ("--fault", "StartContianer:fail=1", "names no verb; did you mean StartContainer?"),
-        ("--fault", "StartContainer:explode=1", "is no fault; there are fail, lose, hang, slow, late"),
-        ("--fault", "StartContainer:hangs=1", "is no fault; did you mean hang?"),
+        ("--fault", "StartContainer:explode=1", "is not a fault; there are fail, lose, hang, slow, late"),
+        ("--fault", "StartContainer:hangs=1", "is not a fault; did you mean hang?"),
         ("--fault", "StartContainer:fail=2", "must lie from 0 to 1"),
-        ("--image-size", "big", "is no quantity"),
+        ("--image-size", "big", "is not a quantity"),
         ("--pull-rate", "0", "moves nothing"),
-        ("--pod-cidr", "10.0.0.0/99", "is no IPv4 network"),
-        ("--image", "UPPER", "is no image name"),
+        ("--pod-cidr", "10.0.0.0/99", "is not an IPv4 network"),
+        ("--image", "UPPER", "is not an image name"),
         ("--socket", "unix://relative", "needs an absolute path"),
     ],
 )

@@ -150,10 +150,10 @@ def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
     [
         (["--manifests", "/no/such/place"], "there is no /no/such/place"),
         (["--runtime", "unix://relative"], "needs an absolute path"),
-        (["--deadline", "soon"], "'soon' is no number of seconds"),
-        (["--deadline", "0"], "'0' is no time to wait"),
+        (["--deadline", "soon"], "'soon' is not a number of seconds"),
+        (["--deadline", "0"], "'0' is out of range; write more than 0 and less than 1e9"),
         (["--output", "xml"], "invalid choice"),
-        (["--port", "99999"], "'99999' is no port"),
+        (["--port", "99999"], "'99999' is not a port"),
         (["--kubeconfig", "/no/such/place"], "there is no directory /no/such"),
     ],
 )

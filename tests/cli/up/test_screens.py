@@ -59,7 +59,7 @@ BROKEN = SourceProblem(
     "file",
     "/etc/kubernetes/manifests/a-manifest-with-a-long-name.yaml:11",
     "$.spec.containers[0].resources.limits.memory",
-    "'12Q' is no quantity: 'Q' is no suffix; use one of n u m k M G T P E Ki Mi Gi Ti Pi Ei; write a number",
+    "'12Q' is not a quantity: 'Q' is not a suffix; use one of n u m k M G T P E Ki Mi Gi Ti Pi Ei; write a number",
 )
 
 

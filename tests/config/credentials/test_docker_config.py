@@ -52,9 +52,9 @@ def test_an_entry_that_a_helper_keeps_elsewhere_is_none() -> None:
 @pytest.mark.parametrize(
     ("document", "place"),
     [
-        (b"{", r"^\$: it is no JSON"),
+        (b"{", r"^\$: it is not JSON"),
         (b'{"auths":' + b"[" * 100_000, r"^\$: it is nested too deeply"),
-        (b"\xff\xfe", r"^\$: it is no JSON"),
+        (b"\xff\xfe", r"^\$: it is not JSON"),
         (b"[]", r"^\$: must be a map"),
         (b'{"auths": 1}', r"^\$\.auths: must be a map"),
         (b'{"auths": {"r": "secret"}}', r"^\$\.auths\['r'\]: must be a map"),

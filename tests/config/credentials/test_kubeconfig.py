@@ -182,17 +182,17 @@ def test_a_kubeconfig_without_a_usable_context_is_refused(value: Any, context: s
     ("fields", "faults"),
     [
         ({"server": None}, ["server: is missing; write the URL"]),
-        ({"server": "10.0.0.1:6443"}, ["server: '10.0.0.1:6443' is no URL; write https://10.0.0.1:6443"]),
+        ({"server": "10.0.0.1:6443"}, ["server: '10.0.0.1:6443' is not a URL; write https://10.0.0.1:6443"]),
         ({"server": 6443}, ["server: must be a string", "server: is missing"]),
-        ({"certificate-authority-data": "%"}, ["certificate-authority-data: is no base64 of text; write the base64"]),
-        ({"certificate-authority-data": PEM}, ["certificate-authority-data: is no base64 of text; PEM text belongs"]),
+        ({"certificate-authority-data": "%"}, ["certificate-authority-data: is not base64 of text; write the base64"]),
+        ({"certificate-authority-data": PEM}, ["certificate-authority-data: is not base64 of text; PEM text belongs"]),
         ({"certificate-authority-data": "QUJD"}, ["certificate-authority-data: is the base64 of something else"]),
         (
             {"certificate-authority": "x", "insecure-skip-tls-verify": True},
             ["insecure-skip-tls-verify: excludes a certificate authority"],
         ),
         ({"insecure-skip-tls-verify": "yes please"}, ["insecure-skip-tls-verify: must be true or false"]),
-        ({"proxy-url": "socks5://p"}, ["proxy-url: 'socks5://p' is no proxy this program can use"]),
+        ({"proxy-url": "socks5://p"}, ["proxy-url: 'socks5://p' is not a proxy this program can use"]),
     ],
 )
 def test_a_wrong_cluster(fields: dict[str, Any], faults: list[str]) -> None:
@@ -224,7 +224,7 @@ def test_a_wrong_cluster(fields: dict[str, Any], faults: list[str]) -> None:
         (plugin(interactiveMode=None), [".exec.interactiveMode: is missing; write Never or IfAvailable"]),
         (plugin(interactiveMode="Always"), [".exec.interactiveMode: Always needs a person to type"]),
         (plugin(interactiveMode="Often"), [".exec.interactiveMode: 'Often' is unknown"]),
-        (plugin(env=[{"value": "1"}]), [".exec.env[0].name: is no name of an environment variable"]),
+        (plugin(env=[{"value": "1"}]), [".exec.env[0].name: is not the name of an environment variable"]),
         (plugin(env={"A": "1"}), [".exec.env: must be a list"]),
         (plugin(args="x"), [".exec.args: must be a list of strings"]),
     ],

@@ -88,7 +88,7 @@ def test_an_ambiguous_yaml_value_is_a_fault_with_its_place(text: str, path: str,
 
 
 def test_bytes_that_are_no_text_are_a_fault() -> None:
-    assert "no UTF-8" in read_document(b"a: \xff\xfe")[1][0].reason
+    assert "not UTF-8" in read_document(b"a: \xff\xfe")[1][0].reason
 
 
 def test_aliases_cannot_multiply_without_end() -> None:

@@ -148,7 +148,7 @@ def test_lists_and_maps_grow_when_repeated(argv: list[str], attribute: str, expe
         (["--max-pod=3"], "--max-pod", "unknown flag", "did you mean --max-pods?"),
         (["--max-pod", "3"], "--max-pod", "unknown flag", "did you mean --max-pods?"),
         (["--zzzzzzzz"], "--zzzzzzzz", "unknown flag", "see --help"),
-        (["--port=x"], "--port", "'x' is no whole number", "write --port=<number>"),
+        (["--port=x"], "--port", "'x' is not a whole number", "write --port=<number>"),
         (["--port=3000000000"], "--port", "3000000000 does not fit 32 bits", "write --port=<number>"),
         (
             ["--fail-swap-on=maybe"],
@@ -195,7 +195,7 @@ def test_lists_and_maps_grow_when_repeated(argv: list[str], attribute: str, expe
         ),
         (["--exit-on-lock-contention"], "--exit-on-lock-contention", "needs --lock-file", "give --lock-file=<path>"),
         (["--cloud-provider=aws"], "--cloud-provider", "'aws' is no longer built in", "use external, or remove it"),
-        (["--node-ip=here"], "--node-ip", "'here' is no IP address", "write 192.0.2.1"),
+        (["--node-ip=here"], "--node-ip", "'here' is not an IP address", "write 192.0.2.1"),
         (["--node-ip=1.2.3.4,1.2.3.5"], "--node-ip", "at most one address of each family", "write IPv4,IPv6"),
         (
             ["--image-credential-provider-config=/a"],

@@ -112,7 +112,7 @@ def test_an_operation_that_the_document_cannot_take_is_told(operations: list[Any
 @pytest.mark.parametrize(
     ("patch", "reason"),
     [
-        ({}, "it is no list of operations"),
+        ({}, "it is not a list of operations"),
         (["add"], "operation 0: Document is expected to be sequence of operations"),
         ([op("test", "", {}), {"path": "/a"}], "operation 1: Operation does not contain 'op' member"),
         ([op("merge", "/a", 1)], "operation 0: Unknown operation 'merge'"),

@@ -305,7 +305,7 @@ class TestNobodyAnswers:
 
     def test_a_file_in_place_of_the_socket(self, client: GrpcCri, path: str) -> None:
         Path(path).touch()
-        assert "is no socket" in refusal(client.call(VERSION, VersionRequest())).message
+        assert "is not a socket" in refusal(client.call(VERSION, VersionRequest())).message
 
     @pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM])
     def test_a_socket_that_is_closed_to_us(self, code: int) -> None:
@@ -336,7 +336,7 @@ class TestServer:
 
     def test_a_file_and_a_missing_directory_are_refused(self, tiny: TinyCri, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        with pytest.raises(ServeError, match="is no socket"):
+        with pytest.raises(ServeError, match="is not a socket"):
             CriServer(tiny, str(tmp_path / "file")).start()
         with pytest.raises(ServeError, match="there is no directory"):
             CriServer(tiny, str(tmp_path / "none" / "cri.sock")).start()

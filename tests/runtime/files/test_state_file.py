@@ -73,7 +73,7 @@ def _link(path: Path) -> None:
 @pytest.mark.parametrize("put", [_link, os.mkfifo, Path.mkdir])
 def test_a_state_path_that_is_no_plain_file_is_moved_aside_unopened(file: Path, put: Callable[[Path], object]):
     put(file)
-    with pytest.raises(UnreadableStateError, match="no plain file"):
+    with pytest.raises(UnreadableStateError, match="not a plain file"):
         read_state(str(file), kept_in)
     assert not os.path.lexists(file)
 

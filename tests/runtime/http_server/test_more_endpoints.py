@@ -56,7 +56,7 @@ def test_an_unknown_pod_list_is_503_and_not_an_empty_list(tmp_path: Path) -> Non
 
 def test_a_query_is_decoded_once(there: Served) -> None:
     answer = there.ask("/debug/pprof/profile?seconds=%2541")
-    assert answer.body == "seconds: '%41' is no number from 1 to 300"
+    assert answer.body == "seconds: '%41' is not a number from 1 to 300"
 
 
 def test_a_command_may_have_many_words() -> None:

@@ -69,8 +69,8 @@ def test_every_program_that_cannot_be_run_is_told(place: Place) -> None:
     faults = place.faults(place.configure("c.yaml", "gone", "plain", "good", "folder"))
     assert [fault.partition(";")[0].rsplit("/", 1)[-1] for fault in faults] == [
         "gone is not there",
-        "plain is no program",
-        "folder is no program",
+        "plain is not a program",
+        "folder is not a program",
     ]
     assert all(fault.startswith("--image-credential-provider-bin-dir: ") for fault in faults)
 

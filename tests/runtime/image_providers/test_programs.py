@@ -100,7 +100,7 @@ def test_one_that_fails_is_named_with_its_status_and_its_complaint_has_no_secret
 
 @pytest.mark.parametrize("code", ["print('s3cr3t garbage')", "import os; os.write(1, bytes(range(256)))", "pass"])
 def test_one_that_prints_garbage_gives_nothing(bench: Bench, code: str) -> None:
-    assert "its answer cannot be used: it is no JSON" in str(bench.failure(code))
+    assert "its answer cannot be used: it is not JSON" in str(bench.failure(code))
 
 
 def test_one_that_prints_without_end_is_ended(bench: Bench) -> None:

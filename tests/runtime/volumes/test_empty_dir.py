@@ -133,6 +133,6 @@ def test_huge_pages_without_a_limit_are_unlimited():
 
 def test_another_medium_is_refused(world: World):
     with pytest.raises(
-        VolumeFailedError, match="Tape is no medium of an emptyDir; use Memory, HugePages, or none for disk"
+        VolumeFailedError, match="Tape is not a medium of an emptyDir; use Memory, HugePages, or none for disk"
     ):
         world.prepare(EmptyDirVolumeSource(medium="Tape"))

@@ -129,8 +129,8 @@ def test_no_name_of_a_driver_leads_out_of_the_volumes_of_its_kind(tmp_path: Path
     [
         ({"mount": """echo '{"status": "Failure", "message": "no disk"}'; exit 1"""}, "mount failed: no disk"),
         ({"mount": """echo '{"status": "Not supported"}'; exit 1"""}, "mount failed: Not supported"),
-        ({"mount": "echo oops; exit 3"}, r"failed \(3\), its answer is no JSON: oops"),
-        ({"mount": "true"}, "no JSON: nothing"),
+        ({"mount": "echo oops; exit 3"}, r"failed \(3\), its answer is not JSON: oops"),
+        ({"mount": "true"}, "not JSON: nothing"),
         ({"init": '{"status": "Failure", "message": "no modules"}'}, "init failed: no modules"),
         ({"init": '{"status": "Success"}'}, "attaches its volumes"),
     ],

@@ -112,7 +112,7 @@ def test_a_read_only_local_volume_takes_no_changes(world: World):
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [("missing", "there is no .*missing on this node"), ("file", "is no directory of this node"), ("../x", "'..'")],
+    [("missing", "there is no .*missing on this node"), ("file", "is not a directory of this node"), ("../x", "'..'")],
 )
 def test_a_path_that_is_not_there_is_never_made(world: World, path: str, said: str):
     (world.base / "file").write_text("")
@@ -226,7 +226,7 @@ def test_a_blank_disk_that_is_to_be_read_only_is_refused():
 @pytest.mark.parametrize("kind", ["../sh", "../../x", "-a", "ext4 -o", "", "EXT4;", "x" * 33, "fuse.sh", "ext4\n"])
 def test_a_kind_that_is_no_file_system_runs_no_program(kind: str):
     commands = PlayedCommands({"blkid": CommandResult(2, "")})
-    with pytest.raises(VolumeFailedError, match="is no type of file system"):
+    with pytest.raises(VolumeFailedError, match="is not a type of file system"):
         mount_disk(commands, "/dev/x", "/d", kind, (), read_only=False)
     assert commands.ran == []
 
@@ -284,7 +284,7 @@ def test_a_disk_that_cannot_be_written_to_is_held_as_well(world: World):
     assert len(world.loops.holding(str(hold))) == 1
 
 
-@pytest.mark.parametrize(("path", "said"), [("missing", "there is no"), ("source", "is no block device")])
+@pytest.mark.parametrize(("path", "said"), [("missing", "there is no"), ("source", "is not a block device")])
 def test_a_local_path_that_is_no_disk_is_refused_as_a_device(world: World, path: str, said: str):
     with pytest.raises(VolumeFailedError, match=said) as refused:
         world.prepare(local(world.base / path, block=True))

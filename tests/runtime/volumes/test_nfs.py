@@ -99,7 +99,7 @@ def test_an_nfs_volume_without_a_server_is_refused():
 )
 def test_a_server_that_is_no_host_is_never_given_to_mount(world: World, server: str):
     place, plugin = world.place, world.plugin
-    with pytest.raises(VolumeFailedError, match="is no host name and no address"):
+    with pytest.raises(VolumeFailedError, match="is not a host name or an address"):
         plugin.prepare(Pod(), spec(server=server), place, lambda *words: None)
     assert world.commands.ran == []
 

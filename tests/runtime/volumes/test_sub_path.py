@@ -172,7 +172,7 @@ def test_a_path_that_cannot_be_is_refused(world: World, path: str, said: str):
 def test_a_volume_that_is_a_file_has_no_parts(world: World):
     (world.volume / "file").write_text("x")
     wanted = SubPath("u", "v", "c", 0, str(world.volume / "file"), "x")
-    with pytest.raises(VolumeFailedError, match="the volume is no directory"):
+    with pytest.raises(VolumeFailedError, match="the volume is not a directory"):
         world.sub_paths.prepare((wanted,))
 
 

@@ -168,7 +168,7 @@ def test_init_containers_count_by_their_largest_and_sidecars_like_the_others():
         ("CharDevice", "/dev/null", None),
         ("CharDevice", "file", "is not a character device"),
         ("BlockDevice", "/dev/null", "is not a block device"),
-        ("Odd", "dir", "no type of a hostPath"),
+        ("Odd", "dir", "not a type of a hostPath"),
     ],
 )
 def test_a_host_path_is_checked_or_made_as_its_type_says(

@@ -256,9 +256,9 @@ def test_while_something_is_wrong_nothing_starts_and_healed_it_does(
 @pytest.mark.parametrize(
     ("order", "told"),
     [
-        (lambda c: c.step("soon"), "'soon' is no duration"),
+        (lambda c: c.step("soon"), "'soon' is not a duration"),
         (lambda c: c.behave(run_fro="3s"), "there is no knob 'run-fro'"),
-        (lambda c: c.behave(exit_code=300), "'300' is no exit code"),
+        (lambda c: c.behave(exit_code=300), "'300' is not an exit code"),
         (lambda c: c.exit("nobody"), "there is no pod default/nobody"),
         (lambda c: c.exit("lonely"), "pod default/lonely is on no simulated node yet"),
         (lambda c: c.hang("nobody"), "there is no pod default/nobody"),

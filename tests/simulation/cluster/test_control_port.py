@@ -157,7 +157,7 @@ def test_in_the_mode_auto_time_moves_while_an_order_or_a_watch_waits():
 @pytest.mark.parametrize(
     ("option", "status", "told"),
     [
-        (["--nodes", "0"], 2, "no number from 1 to 1000"),
+        (["--nodes", "0"], 2, "not a number from 1 to 1000"),
         (["--time", "x0"], 2, "time"),
         (["--pause", "1s"], 2, "the time is 'stepped'"),
         (["--start", "noon"], 2, "2026-01-31T09:00:00Z"),

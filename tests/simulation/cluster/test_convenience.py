@@ -155,7 +155,7 @@ def test_logs_and_commands_follow_a_script(shared: Cluster, api: PlainClient) ->
     assert run("pg_isready", "-q") == ("accepting connections", 0)
     assert run("migrate", "up") == ("locked", 3)
     assert run("ls") == ("done", 0)
-    with pytest.raises(ClusterError, match=r"exec-commands.*is no exit code"):
+    with pytest.raises(ClusterError, match=r"exec-commands.*is not an exit code"):
         shared.behave("db", exec_commands={"ls": [300, ""]})
     shared.reset()
 

@@ -62,7 +62,7 @@ def test_a_full_disk_and_a_slow_runtime_are_read_in_the_status(shared: Cluster, 
 
 
 def test_an_error_that_there_is_not_is_refused_with_the_nearest(shared: Cluster) -> None:
-    with pytest.raises(ClusterError, match=r"'unautorized' is no failure; did you mean unauthorized\?"):
+    with pytest.raises(ClusterError, match=r"'unautorized' is not a failure; did you mean unauthorized\?"):
         shared.behave("web", fail="PullImage=unautorized")
     with pytest.raises(ClusterError, match="a failure of StartContainer is one of no-space, timeout, or a gRPC code"):
         shared.behave("web", fail="StartContainer=rate-limited")

@@ -87,7 +87,7 @@ def test_how_long_clients_may_think():
         ("1s", "x60", "means something with the time auto only"),
         ("0s", "auto", "'0s' is not from 1ms to 10s"),
         ("1h", "auto", "'1h' is not from 1ms to 10s"),
-        ("soon", "auto", "'soon' is no duration"),
+        ("soon", "auto", "'soon' is not a duration"),
     ],
 )
 def test_other_pauses_are_refused(pause: str, time: str, told: str):
@@ -97,5 +97,5 @@ def test_other_pauses_are_refused(pause: str, time: str, told: str):
 
 def test_lengths_of_time():
     assert ns_of("1m30s") == 90 * 10**9
-    with pytest.raises(OrderError, match="'soon' is no duration"):
+    with pytest.raises(OrderError, match="'soon' is not a duration"):
         ns_of("soon")

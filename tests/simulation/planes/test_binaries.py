@@ -54,7 +54,7 @@ def test_a_file_that_cannot_run_is_named(tmp_path: Path):
         find_binaries(directory)
     (tmp_path / "etcd").unlink()
     (tmp_path / "etcd").mkdir()
-    with pytest.raises(PlaneError, match=f"{tmp_path}/etcd is no file"):
+    with pytest.raises(PlaneError, match=f"{tmp_path}/etcd is not a file"):
         find_binaries(directory)
 
 

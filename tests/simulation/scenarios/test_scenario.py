@@ -85,7 +85,7 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         ("about: x\npods: [{name: a, count: 1}]\nreaches: [the-moon]", "$.reaches[0]: 'the-moon' is none of"),
         (
             "about: x\nlasts: 9999999999h\npods: [{name: a, count: 1}]",
-            "$.lasts: '9999999999h' is no duration: it is bey",
+            "$.lasts: '9999999999h' is not a duration: it is bey",
         ),
         ('about: x\nlasts: "5s\\n"\npods: [{name: a, count: 1}]', "$.lasts"),
         ("about: x\npods: [{name: a, count: 1, arrives: [0s, 9999999999h]}]", "$.pods[0].arrives[1]"),
@@ -112,7 +112,7 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         (FAULTS + "[{fault: network, lost: 0.1}]", "$.faults[0].lost: unknown field; did you mean loss?"),
         (FAULTS + "[{fault: runtime-calls, fail: 0.6, lose: 0.6}]", "$.faults[0]: the chances of fail"),
         (FAULTS + "[{fault: runtime-calls, verb: StartContianer}]", "$.faults[0].verb: 'StartContianer' is not"),
-        (FAULTS + "[{fault: api-calls, verb: patch}]", "$.faults[0].verb: 'patch' is no call"),
+        (FAULTS + "[{fault: api-calls, verb: patch}]", "$.faults[0].verb: 'patch' is not a call"),
         (FAULTS + "[{fault: api-calls, verb: patch pod/status}]", "did you mean pods?"),
         (FAULTS + "[{fault: volumes, kind: nsf}]", "$.faults[0].kind: 'nsf' is not"),
         (FAULTS + "[{fault: lost-messages, message: LookAgian, share: 1}]", "did you mean LookAgain?"),

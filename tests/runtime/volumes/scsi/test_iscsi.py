@@ -252,13 +252,13 @@ def test_several_paths_are_one_device_which_is_taken_apart_first(machine: ScsiMa
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"iqn": "iqn.2001-04.com.example:../../../etc"}, "is no name of a target"),
-        ({"iqn": "--help"}, "is no name of a target"),
-        ({"target_portal": "-o"}, "is no host with a port"),
-        ({"target_portal": "192.0.2.7:99999"}, "is no host with a port"),
-        ({"portals": ("a/b",)}, "is no host with a port"),
-        ({"iscsi_interface": "../x"}, "is no name of an interface"),
-        ({"initiator_name": "me"}, "is no name of an initiator"),
+        ({"iqn": "iqn.2001-04.com.example:../../../etc"}, "is not the name of a target"),
+        ({"iqn": "--help"}, "is not the name of a target"),
+        ({"target_portal": "-o"}, "is not a host with a port"),
+        ({"target_portal": "192.0.2.7:99999"}, "is not a host with a port"),
+        ({"portals": ("a/b",)}, "is not a host with a port"),
+        ({"iscsi_interface": "../x"}, "is not the name of an interface"),
+        ({"initiator_name": "me"}, "is not the name of an initiator"),
         ({"lun": -1}, "must be 0 or more"),
     ],
 )

@@ -55,7 +55,7 @@ COLUMN = {"name": "C", "type": "string", "jsonPath": ".spec.color"}
     [
         ({"group": "", "name": NAME}, "spec.group", "Required value"),
         ({"group": "example"}, "spec.group", "should be a domain with at least one dot"),
-        ({"group": "Example.com", "name": NAME}, "spec.group", "is no DNS name"),
+        ({"group": "Example.com", "name": NAME}, "spec.group", "is not a DNS name"),
         (
             {"group": "apps.k8s.io"},
             "metadata.annotations[api-approved.kubernetes.io]",

@@ -54,7 +54,7 @@ def test_a_json_path_finds_its_values(path: str, found: list[Any]) -> None:
     ["spec", ".spec...size", ".spec[", ".spec.list[?(@.n==x)]", ".spec.list[?(@.n>1)]", "..n", ".spec.[0]", "{.spec}"],
 )
 def test_an_unsupported_json_path_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match=r"is no JSONPath|is neither"):
+    with pytest.raises(ValueError, match=r"is not a JSONPath|is neither"):
         parse_path(path)
 
 

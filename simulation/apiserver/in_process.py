@@ -191,15 +191,11 @@ class _Watch:
         """From the server, under its lock."""
         if self._ended:
             return
-        api = self._api
-        delay_ns, faults = api._link.there_ns(), api._faults
-        if faults is not None and faults.events is not None:
-            fate = faults.events.draw()
-            if fate.cut:
-                self.end(ApiError(0, UNREACHABLE, LOST, self._call.verb))
-                return
-            delay_ns += max(fate.delays_ns, default=0)
-        self._put(delay_ns, kind, version)
+        delay_ns = self._api._event_delay_ns()
+        if delay_ns is None:
+            self.end(ApiError(0, UNREACHABLE, LOST, self._call.verb))
+        else:
+            self._put(delay_ns, kind, version)
 
     def _tell(self, kind: str, version: Version) -> None:
         if self._closed:

@@ -94,6 +94,16 @@ class FaultyWay(Generic[S]):
         fate = None if self._faults is None else self._faults.draw(what)
         return fate or NO_FAULT
 
+    def _event_delay_ns(self) -> int | None:
+        """How long an event of a watch is on its way; None: the watch is cut."""
+        delay_ns, faults = self._link.there_ns(), self._faults
+        if faults is not None and faults.events is not None:
+            fate = faults.events.draw()
+            if fate.cut:
+                return None
+            delay_ns += max(fate.delays_ns, default=0)
+        return delay_ns
+
     # --- outages ------------------------------------------------------------------------------------------------------
 
     @property

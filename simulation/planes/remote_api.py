@@ -130,14 +130,11 @@ class _Watch:
     def _take(self, event: WatchEvent[Any]) -> None:
         if self._ended:
             return
-        api, delay_ns = self._api, self._api._link.there_ns()
-        if api._faults is not None and api._faults.events is not None:
-            fate = api._faults.events.draw()
-            if fate.cut:
-                self.end(ApiError(0, UNREACHABLE, LOST, self._call.verb))
-                return
-            delay_ns += max(fate.delays_ns, default=0)
-        self._put(delay_ns, event)
+        delay_ns = self._api._event_delay_ns()
+        if delay_ns is None:
+            self.end(ApiError(0, UNREACHABLE, LOST, self._call.verb))
+        else:
+            self._put(delay_ns, event)
 
     def _put(self, delay_ns: int, what: WatchEvent[Any] | ApiError | None) -> None:
         due_ns = self._api._now_ns() + delay_ns

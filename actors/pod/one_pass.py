@@ -31,6 +31,8 @@ class PassWait(msgspec.Struct, frozen=True):
 
     Without a `text` the pod waits for what its containers wait for. `retry_ns`: the next pass begins after this time
     at the latest; None: an answer or a change begins it. `warn`: a change of `text` is also a warning event.
+
+    `long`: only this pod waits, and it may take long.
     """
 
     text: str = ""
@@ -38,6 +40,7 @@ class PassWait(msgspec.Struct, frozen=True):
     reason: str = ""
     retry_ns: int | None = None
     warn: bool = False
+    long: bool = False
 
 
 class Refuse(msgspec.Struct, frozen=True):
@@ -58,6 +61,15 @@ Outcome: TypeAlias = Continue | PassWait | Refuse
 CONTINUE = Continue()
 WAIT = PassWait()
 """End the pass; the waits of the containers say why."""
+
+
+def may_take_long(outcome: Outcome) -> bool:
+    """Whether the pod waits for something of its own that may take long.
+
+    What all pods wait for is something else: they would all start together when it comes.
+    """
+    return outcome.long if isinstance(outcome, PassWait) else isinstance(outcome, Refuse)
+
 
 NO_VOLUMES = VolumesPrepared(FrozenMap())
 

@@ -37,7 +37,7 @@ from actors.messages.pods import (
 from actors.messages.status import PodFinished, StatusManagerStarted
 from actors.messages.volumes import RenewVolumes
 from actors.pod.end import PodEnd
-from actors.pod.one_pass import CONTINUE, Continue, Outcome
+from actors.pod.one_pass import CONTINUE, Continue, Outcome, may_take_long
 from actors.pod.parts import PodParts
 from actors.pod.pass_traces import PassTraces
 from actors.pod.pod_actor import Pass, PodActor
@@ -248,8 +248,10 @@ class PodWorker(PodActor):
             self.parts.observer.doubt_all()
         began, began_ns = self._view.life.stage, self.now_ns()
         failed: PodWait | None = None
+        outcome: Outcome = CONTINUE
         try:
-            retry_ns = self._retry_after(await self._do_what_the_stage_asks())
+            outcome = await self._do_what_the_stage_asks()
+            retry_ns = self._retry_after(outcome)
         except (CriError, DeadlineExceededError) as failure:
             self._say_trouble(failure)
             retry_ns = int(RETRY_NS * (1 + RETRY_JITTER * self.chance.random()))
@@ -260,9 +262,13 @@ class PodWorker(PodActor):
             self.after(retry_ns, LookAgain(), key="retry")
         self._measures.passed(_OPERATIONS.get(began), self._view.pod, self.now_ns() - began_ns, self.wall_ns)
         self._tell_waits(failed)
-        if self._has_turn and (failed is not None or self._view.has_started_or_waits()):
+        if self._has_turn and (failed is not None or self._has_started_or_waits(outcome)):
             self._has_turn = False
             self._services.sync_loop.tell(StartOver(self._uid, failed is None and self._view.has_started()))
+
+    def _has_started_or_waits(self, outcome: Outcome) -> bool:
+        """Whether the pod has started, or waits for something of its own that may take long."""
+        return self._view.has_started_or_waits() or may_take_long(outcome) or self.parts.containers.images.are_pulled
 
     def _retry_after(self, outcome: Outcome) -> int | None:
         """When the next pass begins at the latest; None: something must happen first."""

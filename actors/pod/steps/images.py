@@ -197,6 +197,11 @@ class PodImages:
             name for name, pull in self._pulls.items() if not name.startswith(_VOLUME_KEY) and not pull.is_due()
         )
 
+    @property
+    def are_pulled(self) -> bool:
+        """Whether a pull is under way, of an image that is mounted too."""
+        return bool(self._pulls)
+
     # --- one image --------------------------------------------------------------------------------------------------
 
     async def find(self, image: str, policy: str, *, is_pulled: bool) -> tuple[Image | None, ImageVerdict]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from simulation.cri.hung_calls import HungCalls
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.worlds import MS, SECOND
+from tests.simulation.node.worlds import MS, SECOND, container
 
 
 def bursting(count: int) -> Cluster:
@@ -43,6 +47,49 @@ def test_pods_that_hang_in_the_runtime_hold_up_the_others_for_a_second_each_turn
     assert cluster.until(well) <= 6 * SECOND
     assert hung.hung["RunPodSandbox"] >= 4
     assert {phase for name, phase in cluster.phases().items() if name.startswith("sick")} == {"Pending"}
+
+
+def others_run_after(count: int, starts_at_once: int, **spec: Any) -> int:
+    """When ten pods run that came after so many with this `spec`, which never start."""
+    cluster = Cluster(starts_at_once=starts_at_once)
+    cluster.run(5 * SECOND)
+    HungCalls(cluster.node.cri).hang("PullImage", image=IMAGE_OF_NOBODY)
+    for number in range(count):
+        uid = cluster.create(f"sick-{number}", **spec)["metadata"]["uid"]
+        cluster.node.host.tree.hang(f"/var/lib/actorlet/pods/{uid}/volumes/kubernetes.io~nfs")
+    for number in range(10):
+        cluster.create(f"web-{number}")
+
+    def well() -> bool:
+        phases = cluster.phases()
+        return all(phases[f"web-{number}"] == "Running" for number in range(10))
+
+    return cluster.until(well, step_ns=10 * MS)
+
+
+MOUNTED = [container(volumeMounts=[{"name": "data", "mountPath": "/data"}])]
+IMAGE_OF_NOBODY = "registry.example/none:1"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"volumes": [{"name": "data", "configMap": {"name": "none"}}], "containers": MOUNTED},
+        {"volumes": [{"name": "data", "secret": {"secretName": "none"}}], "containers": MOUNTED},
+        {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "none"}}], "containers": MOUNTED},
+        {"volumes": [{"name": "data", "image": {"reference": IMAGE_OF_NOBODY}}], "containers": MOUNTED},
+        {"containers": [container(envFrom=[{"configMapRef": {"name": "none"}}])]},
+        {"runtimeClassName": "none"},
+    ],
+    ids=["ConfigMap", "Secret", "claim", "image volume", "ConfigMap of variables", "RuntimeClass"],
+)
+def test_fifty_pods_that_wait_for_something_of_their_own_do_not_hold_up_ten_others(spec: dict[str, Any]):
+    assert others_run_after(50, 64, **spec) <= SECOND // 2
+
+
+def test_pods_whose_mount_hangs_hold_up_others_for_a_moment():
+    share = {"name": "data", "nfs": {"server": "s", "path": "/"}}
+    assert others_run_after(2, 2, volumes=[share], containers=MOUNTED) <= SECOND // 2
 
 
 def test_a_pod_that_waits_for_its_turn_and_is_deleted_goes_without_a_container():

@@ -40,7 +40,7 @@ class PodHere(msgspec.Struct, frozen=True):
 
 
 class WantPods(Message, frozen=True):
-    """EvictionActor, ShutdownActor -> SyncLoopActor: tell me which pods there are.
+    """EvictionActor, ShutdownActor, ResourceManagerActor -> SyncLoopActor: tell me which pods there are.
 
     `PodsHere` is the answer.
     """
@@ -52,7 +52,7 @@ class WantPods(Message, frozen=True):
 
 
 class PodsHere(SoleMessage, frozen=True):
-    """SyncLoopActor -> EvictionActor, ShutdownActor: these.
+    """SyncLoopActor -> the asker of `WantPods`: these.
 
     `complete`: every source has spoken, no other is known.
     """

@@ -12,7 +12,7 @@ it (`actors.model.kubelet_records`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -208,6 +208,18 @@ class Book:
         finally:
             if has is not None and uid not in self._by_uid:
                 self.put(has)
+
+    @contextmanager
+    def with_more(self, allocations: Iterable[Allocation]) -> Iterator[None]:
+        """A block in which these pods count too. They have no allocation before, and none after it."""
+        more = tuple(allocations)
+        for each in more:
+            self.put(each)
+        try:
+            yield
+        finally:
+            for each in more:
+                self._drop(each.uid)
 
     def remove(self, uid: str) -> Allocation | None:
         """Remove and return the allocation of a pod, or None."""

@@ -2,6 +2,9 @@
 
 `PendingResizes` decides about a pod that requests other resources, and its worker gets the decision. The worker reports
 the resources that the runtime was told. A grant is on disk before its worker hears of it.
+
+Each try begins with a question to the sync loop: which pods are there? A pod that is yet to be admitted, because it
+waits for its turn or for its first look at the runtime, keeps its room. Nobody grows into it.
 """
 
 from __future__ import annotations
@@ -10,12 +13,19 @@ from collections.abc import Callable, Iterable
 
 from actors.kernel import Actor, ActorRef, SoleMessage, handles
 from actors.messages.admission import ResizeDecided, ResizePod, ResourcesActuated
+from actors.messages.eviction import PodsHere, WantPods
 from actors.model.allocation import Allocation
 from actors.resources.admission import Snapshot
 from actors.resources.book_keeper import BookKeeper
+from actors.resources.resize.newcomers import allocations_of, newcomers
 from actors.resources.resize.pending import PERIODIC_RETRY, POD_RESIZED, RETRY_NS, PendingResizes
 
 SECOND_NS = 1_000_000_000
+SOON_NS = 10 * SECOND_NS
+"""Until the next try, when nothing may tell that it is due.
+
+An answer of the sync loop may be lost, and a newcomer may go before it is admitted.
+"""
 
 
 class RetryResizes(SoleMessage, frozen=True):
@@ -23,17 +33,27 @@ class RetryResizes(SoleMessage, frozen=True):
 
 
 class Resizes:
-    """See the module. `snapshots`: makes what admission decides on, None until the node is known."""
+    """See the module.
+
+    `snapshots`: makes what admission decides on, None until the node is known. `workers`: those that the manager knows,
+    by UID; the workers of newcomers are added.
+    """
 
     def __init__(
         self,
         manager: Actor,
+        sync_loop: ActorRef,
+        workers: dict[str, ActorRef],
         keeper: BookKeeper,
         pending: PendingResizes,
         snapshots: Callable[[], Callable[[], Snapshot] | None],
         end_victims: Callable[[Iterable[Allocation], str], None],
     ) -> None:
         self._manager = manager
+        self._sync_loop = sync_loop
+        self._workers = workers
+        self._trigger = PERIODIC_RETRY
+        """Of the try that waits for the answer of the sync loop."""
         self._keeper = keeper
         self._pending = pending
         self._snapshots = snapshots
@@ -57,11 +77,24 @@ class Resizes:
             self._keeper.save_later()
 
     def try_all(self, trigger: str) -> None:
-        """Try all pending resizes. Grants are on disk before their workers hear of them."""
+        """Try all pending resizes, once the sync loop has told which pods are there."""
+        if not self._pending or self._keeper.book is None or self._snapshots() is None:
+            return
+        self._trigger = trigger
+        self._sync_loop.tell(WantPods(self._manager.ref))
+        self._manager.after(SOON_NS, RetryResizes(), key="resizes")
+
+    @handles(PodsHere)
+    def pods_told(self, message: PodsHere) -> None:
+        """Grants are on disk before their workers hear of them."""
         book = self._keeper.book
         if not self._pending or book is None or (snapshot := self._snapshots()) is None:
             return
-        for outcome in self._pending.try_all(book, snapshot, trigger):
+        new = newcomers(message.pods, book)
+        self._workers.update({each.pod.metadata.uid: each.worker for each in new if each.worker is not None})
+        with book.with_more(allocations_of(new)):
+            outcomes = list(self._pending.try_all(book, snapshot, self._trigger))
+        for outcome in outcomes:
             if outcome.granted:
                 self._keeper.changed()
                 self._untold.append((self._keeper.version, outcome.worker, outcome.decided))
@@ -70,7 +103,9 @@ class Resizes:
             if outcome.victims:
                 self._end_victims(outcome.victims, outcome.short_of)
         if self._pending:
-            self._manager.after(RETRY_NS, RetryResizes(), key="resizes")
+            self._manager.after(SOON_NS if new else RETRY_NS, RetryResizes(), key="resizes")
+        else:
+            self._manager.cancel_timer("resizes")
         self._keeper.save()
 
     def saved(self, version: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
+from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher, handles
 from actors.messages.admission import (
     AdmissionWaits,
     AdmitPod,
@@ -26,6 +26,7 @@ from actors.messages.admission import (
     ResourcesActuated,
 )
 from actors.messages.events import RecordEvent
+from actors.messages.eviction import PodHere, PodsHere, WantPods
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import KnownPods, NodeObserved, TerminatePod
 from actors.model.pod_resources import PodResources, resources_of
@@ -52,16 +53,40 @@ def pod(uid: str, cpu: str = "1", **spec: Any) -> Pod:
     return Pod(metadata=meta, spec=PodSpec(containers=(Container(name="app", resources=resources),), **spec))
 
 
+class SyncLoop(Actor):
+    """Says which pods are there; notes who began."""
+
+    def __init__(self, here: list[PodHere], began: list[Message], deaf: set[str]) -> None:
+        super().__init__()
+        self._here = here
+        self._began = began
+        self._deaf = deaf
+
+    @handles(WantPods)
+    def want_pods(self, message: WantPods) -> None:
+        if not self._deaf:
+            message.asker.tell(PodsHere(tuple(self._here), complete=True))
+
+    @handles(ResourceManagerStarted)
+    def began(self, message: ResourceManagerStarted) -> None:
+        self._began.append(message)
+
+
 class Scene:
     """The actor with a disk of its own, and a recorder in place of each worker."""
 
-    def __init__(self, tree: FileTree | None = None, first: Node | None = None, seed: int = 1) -> None:
+    def __init__(
+        self, tree: FileTree | None = None, first: Node | None = None, seed: int = 1, *, deaf: bool = False
+    ) -> None:
         self.tree = tree or FileTree()
         self.dispatcher = SimulatedDispatcher(seed)
         self.system = ActorSystem(self.dispatcher)
         self.events: list[Any]
         events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
-        loop, self.loop = Recorder.spawn_in(self.system, "loop", ResourceManagerStarted)
+        self.here: list[PodHere] = []
+        self.loop: list[Message] = []
+        self.deaf = {"to questions"} if deaf else set()
+        loop = self.system.spawn(SyncLoop, self.here, self.loop, self.deaf, name="loop")
         file = SimulatedAllocationFile(self.tree, ROOT)
         eviction, self.eviction = Recorder.spawn_in(self.system, "eviction", ResourceManagerStarted)
         self.manager = self.system.spawn(
@@ -133,6 +158,45 @@ def test_a_pod_that_asks_for_more_keeps_what_it_has_until_that_fits(scene: Scene
     assert told[1:] == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
     [refused] = scene.ask(pod("c", "2"))
     assert isinstance(refused, PodRejected)
+
+
+@pytest.mark.parametrize("goes", ["is refused", "is admitted and ends", "is deleted"])
+def test_nobody_grows_into_the_room_of_a_pod_that_is_yet_to_be_admitted(scene: Scene, goes: str) -> None:
+    scene.ask(pod("a", "1"))
+    scene.here[:] = [PodHere(pod("a", "1"), None), PodHere(pod("new", "2"), None)]
+    told = scene.resize(pod("a", "3"))
+    assert [each.reason for each in told] == ["OutOfcpu"]
+    if goes == "is admitted and ends":
+        assert scene.ask(pod("new", "2")) == [PodAdmitted()]
+        scene.tell(AllocationReleased("new"))
+    scene.here[1:] = [PodHere(pod("new", "2"), None, turned_away=True)] if goes == "is refused" else []
+    scene.dispatcher.run_for(11 * SECOND_NS)
+    assert told[1:] == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
+
+
+def test_a_pod_grows_into_room_that_a_newcomer_leaves(scene: Scene) -> None:
+    scene.ask(pod("a", "1"))
+    scene.here[:] = [PodHere(pod("new", "1"), None)]
+    assert scene.resize(pod("a", "3")) == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
+    assert scene.ask(pod("new", "1")) == [PodAdmitted()]
+
+
+def test_a_pod_that_makes_way_for_one_that_grows_is_ended_even_before_it_is_admitted(scene: Scene) -> None:
+    scene.ask(pod("a", "1", priority=CRITICAL))
+    new = pod("new", "2")
+    worker, told = Recorder.spawn_in(scene.system, "worker-new", TerminatePod)
+    scene.here[:] = [PodHere(new, worker)]
+    scene.resize(pod("a", "3", priority=CRITICAL))
+    assert [each.reason for each in told] == ["Preempting"]
+
+
+def test_a_question_that_the_sync_loop_loses_is_asked_again() -> None:
+    scene = Scene(first=node(), deaf=True)
+    scene.ask(pod("a", "1"))
+    assert scene.resize(pod("a", "3")) == []
+    scene.deaf.clear()
+    scene.dispatcher.run_for(11 * SECOND_NS)
+    assert scene.workers["a"][1] == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
 
 
 def test_a_pod_that_asks_for_less_makes_room(scene: Scene) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 
 from actorlet._clients import kubernetes_client, lightkube_client
 from actorlet._cluster_process import ClusterError, ClusterProcess
+from actorlet._load import Load
 
 __all__ = ["Cluster", "ClusterError", "ClusterWarning", "Load", "cluster"]
 
@@ -41,7 +42,7 @@ _BEGINS_NOW = ("api-outage", "runtime-outage", "disk-full", "frozen-actor")
 
 
 class ClusterWarning(UserWarning):
-    """Something was said of pods that there have never been."""
+    """Something was said of pods that have never existed, or of requests that never came."""
 
 
 class Cluster:
@@ -291,12 +292,40 @@ class Cluster:
     def fault(self, kind: str, **fields: object) -> None:
         """Begin a fault of docs/reference/scenarios.md, such as `fault("runtime-calls", fail=0.1)`.
 
-        Faults strike between nodes and the API server, and between agents and runtimes, never the test's own client.
+        Faults strike between nodes and the API server, and between agents and runtimes. The test's own client meets
+        errors by `fail_requests`.
         `api-outage`, `runtime-outage` and `disk-full` begin now, or in `at`, and last for `lasts`. `runtime-calls`,
         `runtime-events`, `api-calls`, `api-watches` and `network` go on until `heal`.
         """
         words = {"at": "0s", **fields} if kind in _BEGINS_NOW else fields
         self._ask({"order": "fault", "fault": {"fault": kind, **words}})
+
+    def fail_requests(
+        self,
+        error: str,
+        *,
+        verb: str = "*",
+        resource: str = "*",
+        name: str = "*",
+        namespace: str = "*",
+        user: str = "*",
+        times: int = 0,
+        retry_after: str = "",
+        message: str = "",
+    ) -> None:
+        """Let requests of the test's own programs fail.
+
+        For example `fail_requests("TooManyRequests", verb="create", times=2)`.
+
+        `error` is the reason of a Status, such as `Conflict`; or `no-answer`, `lost-answer` or `cut` of the connection.
+        `resource` (`pods`, `pods/status`, `deployments.apps`), `name`, `namespace` and `user` are shell patterns.
+        `times` 0: until `heal`. `retry_after`, such as `2s`, and `message` go into the answer.
+
+        One that no request has matched when the cluster ends is a `ClusterWarning`, and `until` names it.
+        """
+        which = {"verb": verb, "resource": resource, "name": name, "namespace": namespace, "user": user}
+        more = {"times": times, "retry_after": retry_after, "message": message}
+        self._ask({"order": "fail-requests", "error": error, **which, **more})
 
     def heal(self) -> None:
         """End every fault, and drop those that have not begun. Killed nodes stay off."""
@@ -304,24 +333,6 @@ class Cluster:
 
     def _ask(self, order: Mapping[str, Any], within_s: float = _ANSWERS_WITHIN_S) -> dict[str, Any]:
         return self._process.ask(order, within_s)
-
-
-class Load:
-    """Pods of one template, kept at a number. `Cluster.load` makes it."""
-
-    def __init__(self, ask: Callable[[Mapping[str, Any]], dict[str, Any]], name: str, namespace: str) -> None:
-        self._ask = ask
-        self.name = name
-        self.namespace = namespace
-
-    def scale(self, replicas: int) -> None:
-        """Keep another number of pods from now on; the youngest go first."""
-        self._ask({"order": "scale", "name": self.name, "namespace": self.namespace, "replicas": replicas})
-
-    @property
-    def ready(self) -> int:
-        """How many of its pods are Ready in the API."""
-        return int(self._ask({"order": "count-ready", "name": self.name, "namespace": self.namespace})["ready"])
 
 
 def cluster(

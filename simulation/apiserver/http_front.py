@@ -16,21 +16,21 @@ import logging
 import ssl
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
 from aiohttp import web
-from multidict import CIMultiDict, CIMultiDictProxy
+from multidict import CIMultiDict
 
-from runtime.http_server.heads import Head, HttpRefusal
-from runtime.http_server.local_site import refuse_other_pages, refuse_simple_bodies
+from runtime.http_server.heads import Head
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.agents import Agents, Tunnel
 from simulation.apiserver.documents.discovery import discovery
 from simulation.apiserver.documents.openapi import openapi
+from simulation.apiserver.http.identities import Headers, other_user, refuse_strangers, subject_of
 from simulation.apiserver.http.negotiation import Lines, shape_of, written
 from simulation.apiserver.http.node_proxy import NodeProxy
 from simulation.apiserver.http.tunnels import tunnel_protocol
@@ -47,7 +47,7 @@ from simulation.apiserver.requests import (
     WatchAnswer,
 )
 from simulation.apiserver.server import ApiServer, error_of, refused
-from simulation.apiserver.status import StatusError, internal_error, no_such_path
+from simulation.apiserver.status import StatusError, internal_error, no_such_path, unavailable
 from simulation.apiserver.store import ERROR, Version
 from simulation.apiserver.usage import PREFIX as USAGE
 from simulation.apiserver.usage import usage
@@ -67,9 +67,10 @@ WARNING_LETTERS_AT_MOST = 4096
 Python's own client takes a hundred headers.
 """
 _HEALTH = ("/healthz", "/livez", "/readyz")
-_EXTRA = "impersonate-extra-"
-_Headers = CIMultiDictProxy[str] | CIMultiDict[str]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+
+Between = Callable[[ApiRequest, str, Callable[[], Awaitable[Answer]]], Awaitable[Answer]]
+"""(request, its User-Agent, carry it out) -> the answer. Raises ConnectionError to give none."""
 
 
 class Clients:
@@ -94,7 +95,7 @@ class HttpFront:
 
     `node_scheme`: how the agents of nodes are spoken to; `node_client`: path of the certificate and key that are shown
     to them. `agents`: another way to them than the network. `clients`: is told what they do. `webhook_services`: see
-    `WebhookCaller`.
+    `WebhookCaller`. `between`: stands between clients and server for requests to resources.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class HttpFront:
         agents: Agents | None = None,
         clients: Clients | None = None,
         webhook_services: Mapping[str, str] | None = None,
+        between: Between | None = None,
     ) -> None:
         self._server = server
         self._loop = loop
@@ -118,6 +120,7 @@ class HttpFront:
         self._tls = tls
         self._clients = clients or Clients()
         self._webhooks = WebhookCaller({} if webhook_services is None else webhook_services, server.new_uid)
+        self._between = between
         self._agents: Agents = NodeProxy(node_scheme, node_client) if agents is None else agents
         self._listener: asyncio.Server | None = None
         self._web: web.Server | None = None
@@ -169,7 +172,7 @@ class HttpFront:
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             if self._tls is None:
-                _refuse_strangers(request.headers, request.body_exists)
+                refuse_strangers(request.headers, request.body_exists)
             with self._clients.serving():
                 return await self._answer(request)
         except StatusError as refusal:
@@ -197,7 +200,7 @@ class HttpFront:
         asked = ApiRequest(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
         if path.startswith(f"{USAGE}/"):
             return _response(await usage(asked, self._server, self._agents.fetch))
-        answer = await self._reviewed(asked)
+        answer = await self._carried_out(asked, request.headers, request.transport)
         include_object = request.query.get("includeObject", "Metadata")
         if isinstance(answer, WatchAnswer):
             lines = Lines(answer.resource, shape, self._server.wall_ns, include_object)
@@ -210,6 +213,16 @@ class HttpFront:
         body = written(answer, shape, wall_ns=self._server.wall_ns(), include_object=include_object)
         return _response(answer, body)
 
+    async def _carried_out(self, asked: ApiRequest, headers: Headers, transport: asyncio.Transport | None) -> Answer:
+        if self._between is None:
+            return await self._reviewed(asked)
+        try:
+            return await self._between(asked, headers.get("User-Agent", ""), lambda: self._reviewed(asked))
+        except ConnectionError as error:
+            if transport is not None:
+                transport.abort()
+            raise unavailable(str(error)) from None
+
     async def _reviewed(self, asked: ApiRequest) -> Answer:
         """The answer of the server, which webhooks review first."""
         admission = Admission()
@@ -221,22 +234,24 @@ class HttpFront:
                 admission.verdicts[wanted.key] = await self._webhooks.ask(wanted)
         return refused(internal_error(f"more than {REVIEWS_AT_MOST} reviews are needed"))
 
-    def _user_of(self, headers: _Headers, transport: asyncio.BaseTransport | None) -> ApiUser:
+    def _user_of(self, headers: Headers, transport: asyncio.BaseTransport | None) -> ApiUser:
         """The user of a request, or the impersonated one. Raises StatusError."""
         certificate = transport.get_extra_info("peercert") if transport is not None else None
-        shown = _subject(certificate) if certificate else None
+        shown = subject_of(certificate) if certificate else None
         user = self._server.user_of(headers.get("Authorization", ""), shown)
-        return self._server.impersonated(user, _other(headers)) if "Impersonate-User" in headers else user
+        return self._server.impersonated(user, other_user(headers)) if "Impersonate-User" in headers else user
 
-    def _tunnel_to(self, head: Head, transport: asyncio.BaseTransport) -> tuple[NodeAnswer, Tunnel]:
+    async def _tunnel_to(self, head: Head, transport: asyncio.Transport) -> tuple[NodeAnswer, Tunnel]:
         """The target of an upgraded connection. Raises StatusError."""
         headers = CIMultiDict(head.headers)
         if self._tls is None:
-            _refuse_strangers(headers, False)
+            refuse_strangers(headers, False)
         user = self._user_of(headers, transport)
         path, _, query = head.target.partition("?")
         pairs = tuple(parse_qsl(query, keep_blank_values=True))
-        answer = self._server.handle(ApiRequest(head.method, unquote(path), pairs, user=user))
+        asked = ApiRequest(head.method, unquote(path), pairs, user=user)
+        with self._clients.serving():
+            answer = await self._carried_out(asked, headers, transport)
         if isinstance(answer, NodeAnswer):
             return answer, self._agents.tunnel(answer)
         if isinstance(answer, WatchAnswer):
@@ -334,20 +349,6 @@ class _Stream:
             self._loop.call_soon_threadsafe(call)
 
 
-def _refuse_strangers(headers: _Headers, has_body: bool) -> None:
-    """Refuse requests of web pages: without TLS, every client that reaches the port is admin.
-
-    Raises StatusError.
-    """
-    try:
-        refuse_other_pages(headers.get("Host", ""), headers.get("Origin"), headers.get("Sec-Fetch-Site", ""))
-        if has_body:
-            refuse_simple_bodies(headers.get("Content-Type", ""))
-    except HttpRefusal as refusal:
-        reason = "UnsupportedMediaType" if refusal.status == 415 else "Forbidden"
-        raise StatusError(refusal.status, reason, refusal.text, {}) from None
-
-
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
     """A request whose body may be as large as that of the API."""
     loop = asyncio.get_running_loop()
@@ -379,22 +380,5 @@ def _response(answer: Body, body: bytes | None = None) -> web.Response:
     return web.Response(body=answer.body() if body is None else body, status=answer.code, headers=headers)
 
 
-def _other(headers: _Headers) -> ApiUser:
-    """The user in the impersonation headers."""
-    extra: dict[str, tuple[str, ...]] = {}
-    for name in headers:
-        if name.lower().startswith(_EXTRA):
-            extra[unquote(name[len(_EXTRA) :].lower())] = tuple(headers.getall(name))
-    groups = tuple(headers.getall("Impersonate-Group", ()))
-    return ApiUser(headers["Impersonate-User"], groups, headers.get("Impersonate-Uid", ""), extra)
-
-
 def _error_line(status: Any) -> bytes:
     return JsonAnswer({"type": ERROR, "object": status}).body() + b"\n"
-
-
-def _subject(certificate: Any) -> tuple[str, tuple[str, ...]]:
-    """Name and groups of a client certificate, as `ssl` shows it."""
-    fields = [pair for part in certificate.get("subject", ()) for pair in part]
-    name = next((value for field, value in fields if field == "commonName"), "")
-    return name, tuple(value for field, value in fields if field == "organizationName")

@@ -20,7 +20,8 @@ from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
 from simulation.cluster.explained import explained, is_well, one_line
-from simulation.cluster.orders import Begin, Behave, Exit, Hang, OrderError, Say, Scale, StartLoad
+from simulation.cluster.failing_requests import FailingRequests
+from simulation.cluster.orders import Begin, Behave, Exit, FailRequests, Hang, OrderError, Say, Scale, StartLoad
 from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour
 from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_bytes
@@ -62,6 +63,7 @@ class ClusterWorld(World):
             ),
             configuration=msgspec.structs.replace(IN_A_CLUSTER, max_pods=begin.pods_per_node),
         )
+        self.failing = FailingRequests(self.server)
 
     def names_of_nodes(self, count: int, first: int) -> list[str]:
         """More may come, so that no number is as wide as the last one."""
@@ -170,14 +172,14 @@ class ClusterWorld(World):
                 state.behaves(sandbox, self.told.behaviour_of(sandbox.config))
 
     def unmatched(self) -> list[str]:
-        """The orders of behaviour whose pods never existed, one sentence each."""
+        """The orders whose pods never existed or whose requests never came, one sentence each."""
         pods = [pod.key for pod in self.server.store.of["pods"].all()]
         names = sorted({name for _, name in pods})
         return [
             f"no pod has matched behave({rule.name!r}{_where(rule.namespace)}); "
             f"{did_you_mean(rule.name, names, 'there are ' + _some(names))}"
             for rule in self.told.unmet(pods)
-        ]
+        ] + self.failing.unmet()
 
     def explain(self, namespace: str, name: str) -> str:
         """Why the pod is in its state."""
@@ -289,6 +291,10 @@ class ClusterWorld(World):
         else:
             raise OrderError(f"a cluster knows no {type(fault).__struct_config__.tag}; a scenario does")
 
+    def fail_requests(self, order: FailRequests) -> None:
+        """Let requests of the test's own programs fail."""
+        self.failing.add(order)
+
     def _in(self, time: str, operation: Callable[[], object]) -> None:
         """Act after a delay, unless the cluster was healed in between."""
         healings = self._healings
@@ -312,6 +318,7 @@ class ClusterWorld(World):
         self._healings += 1
         self._faults_now = ()
         self._plans = (QUIET, QUIET)
+        self.failing.forget()
         super().heal()
 
 

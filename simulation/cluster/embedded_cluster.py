@@ -7,6 +7,7 @@ beside it. Once that has ended by itself, every order is refused.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 from runtime.io.event_loop import LoopThread
@@ -63,6 +64,7 @@ class EmbeddedCluster(RunningCluster):
             agents=ClusterAgents(self.world, clients),
             clients=clients,
             webhook_services=self._webhook_services,
+            between=partial(self.world.failing.answer, clients),
         )
         self._directory = directory
         self._users: Users | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -27,6 +27,26 @@ DEFAULT = "default"
 """The namespace of an order that names none."""
 
 Count = Annotated[int, Meta(ge=0, le=PODS_AT_MOST)]
+
+
+Failure = Literal[
+    "Unauthorized",
+    "Forbidden",
+    "NotFound",
+    "AlreadyExists",
+    "Conflict",
+    "Expired",
+    "TooManyRequests",
+    "InternalError",
+    "ServerTimeout",
+    "ServiceUnavailable",
+    "Timeout",
+    "no-answer",
+    "lost-answer",
+    "cut",
+]
+"""The reason in a Status; or there is none, and the connection hangs or breaks."""
+Verb = Literal["*", "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 
 
 class OrderError(ValueError):
@@ -239,6 +259,20 @@ class Befall(_Order, frozen=True, tag="fault"):
     fault: AnyFault
 
 
+class FailRequests(_Order, frozen=True, tag="fail-requests"):
+    """Let requests of the test's own programs fail, `times` times, or (0) until `heal`. Agents are spared."""
+
+    error: Failure
+    verb: Verb = "*"
+    resource: str = "*"
+    name: str = "*"
+    namespace: str = "*"
+    user: str = "*"
+    times: Annotated[int, Meta(ge=0)] = 0
+    retry_after: str = ""
+    message: str = ""
+
+
 class Heal(_Order, frozen=True, tag="heal"):
     """End all faults."""
 
@@ -270,6 +304,7 @@ Order = (
     | PauseAgent
     | CutNetwork
     | Befall
+    | FailRequests
     | Heal
 )
 

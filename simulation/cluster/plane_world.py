@@ -20,7 +20,7 @@ from simulation.apiserver.core import Options
 from simulation.chance.call_faults import Faults
 from simulation.chance.network import NetworkLink
 from simulation.cluster.cluster_world import ClusterWorld
-from simulation.cluster.orders import Begin
+from simulation.cluster.orders import Begin, FailRequests, OrderError
 from simulation.node.hollow_nodes import address_of, pod_cidr_of
 from simulation.node.simulated_node import SimulatedNode
 from simulation.planes.control_plane import ControlPlane
@@ -60,6 +60,9 @@ class PlaneWorld(ClusterWorld):
         number = len(self.nodes)
         settings = msgspec.structs.replace(rest.pop("settings"), pod_cidr=pod_cidr_of(FIRST_POD_NETWORK + number))
         return super().new_node(dispatcher, settings=settings, address=address_of(number), **rest)
+
+    def fail_requests(self, order: FailRequests) -> None:
+        raise OrderError("clients ask a real control plane without the kit; take the embedded API server for that")
 
     async def close(self) -> None:
         """End the connections of all agents."""

@@ -143,6 +143,7 @@ class RunningCluster(ABC):
         orders.PauseAgent: lambda world, order: world.pause_agent(order.node, ns_of(order.lasts)),
         orders.CutNetwork: lambda world, order: world.cut_network(order.node, ns_of(order.lasts)),
         orders.Befall: lambda world, order: world.befall(order.fault),
+        orders.FailRequests: lambda world, order: world.fail_requests(order),
         orders.Heal: lambda world, order: world.heal(),
     }
 

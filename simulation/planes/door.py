@@ -117,7 +117,7 @@ class Door:
         if server is None:
             server = self._servers[node] = web.Server(partial(self._answer, node), access_log=None)
 
-        def find_agent(head: Head, transport: asyncio.BaseTransport) -> tuple[NodeAnswer, Tunnel]:
+        async def find_agent(head: Head, transport: asyncio.Transport) -> tuple[NodeAnswer, Tunnel]:
             path, _, query = head.target.partition("?")
             asked = _asked(node, unquote(path), tuple(parse_qsl(query, keep_blank_values=True)))
             return asked, self._agents.tunnel(asked)

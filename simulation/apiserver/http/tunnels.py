@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -15,7 +15,7 @@ from simulation.apiserver.agents import Tunnel
 from simulation.apiserver.requests import NodeAnswer
 from simulation.apiserver.status import StatusError, unavailable
 
-FindAgent = Callable[[Head, asyncio.BaseTransport], tuple[NodeAnswer, Tunnel]]
+FindAgent = Callable[[Head, asyncio.Transport], Awaitable[tuple[NodeAnswer, Tunnel]]]
 """Finds the target of a request to upgrade. Raises StatusError."""
 
 
@@ -26,7 +26,7 @@ def tunnel_protocol(
 
     async def find_way(head: Head, transport: asyncio.Transport) -> Way:
         try:
-            node, tunnel = find_agent(head, transport)
+            node, tunnel = await find_agent(head, transport)
         except StatusError as error:
             raise _refusal(error) from None
         kept = [f"{name}: {value}" for name, value in head.headers if name.lower() not in ("authorization", "host")]

@@ -213,6 +213,7 @@ def test_added_nodes_users_manifests_and_accounts(real: Cluster, tmp_path: Path)
     [
         (lambda found: found.step("1s"), "passes by itself; use `until`"),
         (lambda found: found.reset(), "is not reset; delete what you have made"),
+        (lambda found: found.fail_requests("Conflict"), "without the kit; take the embedded API server"),
         (lambda found: found.serve_webhook("shop/hooks", "https://127.0.0.1:9"), "calls webhooks at their own `url`"),
     ],
 )

@@ -82,6 +82,18 @@ def test_a_load_is_ready_without_a_template_and_loses_pods_with_a_node(cluster: 
     assert cluster.ask("/v1/troubles")[1]["pods"]
 
 
+def test_requests_of_the_program_fail_by_order(cluster: Cluster):
+    cluster.order("fail-requests", error="TooManyRequests", verb="create", resource="pods", times=1, retry_after="3s")
+    cluster.order("fail-requests", error="Conflict", resource="podz")
+    spec = {"containers": [{"name": "app", "image": "nginx"}]}
+    pods = f"{cluster.facts['url']}/api/v1/namespaces/default/pods"
+    code, status = cluster.ask(pods, {"metadata": {"name": "late"}, "spec": spec})
+    assert (code, status["details"]["retryAfterSeconds"]) == (429, 3)
+    assert cluster.ask(pods, {"metadata": {"name": "late"}, "spec": spec})[0] == 201
+    (told,) = cluster.ask("/v1/unmatched")[1]["unmatched"]
+    assert told.endswith("did you mean pods?")
+
+
 @pytest.mark.parametrize(
     ("path", "fields", "code", "told"),
     [
@@ -90,6 +102,7 @@ def test_a_load_is_ready_without_a_template_and_loses_pods_with_a_node(cluster: 
         ("/v1/now", {}, 405, "takes GET"),
         ("/v1/step", {"tim": "1m"}, 400, "time"),
         ("/v1/step", {"time": "soon"}, 400, "soon"),
+        ("/v1/fail-requests", {"error": "Confict"}, 400, "did you mean Conflict?"),
         ("/v1/step", ["1m"], 400, "JSON object"),
         ("/v1/kill-node", {"node": "node-9"}, 400, "node-0, node-1"),
         ("/v1/explain?pod=none", None, 400, "there is no pod default/none"),

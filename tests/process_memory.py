@@ -12,7 +12,7 @@ _RESET_PEAK = "5"
 
 @contextmanager
 def peak_growth() -> Iterator[Callable[[], int]]:
-    """Within it the process may grow; afterwards the answer says by how many bytes it did at most."""
+    """Measure by how many bytes, at most, the process grows within the context."""
     gc.collect()
     Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
     before, grown = resident_bytes(), 0

@@ -1,7 +1,7 @@
 """How many seeds a simulated test plays: a few, or as many as `ACTORLET_SEEDS` says.
 
 `tox -e seeds` runs everything that is marked here, over 200. A test whose world is small takes one seed at a time
-(`over_seeds`); one that means to show that something rare was reached takes them in sets (`over_sets_of_seeds`).
+(`over_seeds`). A test that must reach something rare takes sets of seeds (`over_sets_of_seeds`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def over_seeds(few: int) -> pytest.MarkDecorator:
 
 
 def over_sets_of_seeds(few: int, in_a_set: int = 10) -> pytest.MarkDecorator:
-    """The test's `seeds` is a range of them at a time: one of `few`, or as many of `in_a_set` as it takes."""
+    """The test's `seeds` is a range: one of `few`, or as many ranges of `in_a_set` as are needed."""
     return pytest.mark.parametrize("seeds", [_param(each, _words(each)) for each in _sets(_seeds(few), in_a_set)])
 
 

@@ -51,13 +51,13 @@ class ManualApi:
         return watch
 
     def answer(self, value: Any) -> ApiCall[Any]:
-        """Answer the oldest open call; gives it back."""
+        """Answer the oldest open call, and return it."""
         call, promise = self.open_calls.pop(0)
         promise.set_result(value)
         return call
 
     def fail(self, error: ApiError) -> ApiCall[Any]:
-        """Fail the oldest open call; gives it back."""
+        """Fail the oldest open call, and return it."""
         call, promise = self.open_calls.pop(0)
         promise.set_exception(error)
         return call
@@ -69,5 +69,5 @@ def unreachable(verb: str = "call") -> ApiError:
 
 
 def gone() -> ApiError:
-    """The history that was asked for is no more."""
+    """The server no longer has the requested history."""
     return ApiError(410, "Expired", "too old resource version: 1 (5)", "watch pods")

@@ -44,7 +44,7 @@ class NodeApi:
         return self._admin("GET", path)
 
     def put(self, path: str, plain: dict[str, Any]) -> None:
-        """Make an object of it, or make that object so, its status too."""
+        """Create the object, or replace it together with its status."""
         collection, _, _ = path.rpartition("/")
         try:
             known = self.shown(path)
@@ -71,7 +71,7 @@ class NodeApi:
         self.front.come_back()
 
     def made(self, verb: str) -> int:
-        """How often calls were made whose verb begins so."""
+        """How many calls had a verb that begins with this text."""
         return len([call for call in self.calls if call.verb.startswith(verb)])
 
     # --- `Api` ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Attacks on a live agent.
 
-Each is a function of a `Target`: it attacks, waits until the agent has noticed, judges what must not have happened at
-once, and takes its pods away. Whether the agent is well afterwards is not its concern.
+Each is a function of a `Target`. It attacks, waits until the agent has noticed, checks what must not have happened, and
+removes its pods. The caller checks whether the agent is well afterwards.
 """
 
 from __future__ import annotations

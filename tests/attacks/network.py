@@ -32,7 +32,7 @@ def _unverified() -> ssl.SSLContext:
 
 
 def _status(port: int, token: str = "") -> int:
-    """Of an answer to somebody whom nobody knows."""
+    """The status of an answer to an unknown client."""
     line = http.client.HTTPSConnection(HOST, port, timeout=ANSWERS_WITHIN_S, context=_unverified())
     with contextlib.closing(line):
         line.request("GET", "/pods", headers={"Authorization": f"Bearer {token}"} if token else {})
@@ -40,7 +40,7 @@ def _status(port: int, token: str = "") -> int:
 
 
 def idle_connections(target: Target) -> None:
-    """Thousands that say nothing, and others that begin a handshake and stop. Others are served meanwhile."""
+    """Thousands of connections say nothing, or stop amid a handshake. Others are served meanwhile."""
     with ExitStack() as after:
         for number in range(CONNECTIONS):
             line = after.enter_context(socket.create_connection((HOST, target.port), ANSWERS_WITHIN_S))

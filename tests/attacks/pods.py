@@ -112,9 +112,9 @@ def a_deep_claim(target: Target) -> None:
 
 
 def a_hidden_hoard(target: Target) -> None:
-    """What a pod takes beyond the limit of its volume lies where no path leads.
+    """A pod hides data beyond the limit of its volume at a place that no path names.
 
-    It is found, and the pod goes.
+    The agent finds it and evicts the pod.
     """
     digs = f"i=0; while [ $i -lt {DEEP} ]; do mkdir d && cd d || exit 1; i=$((i+1)); done"
     script = f"cd /own; {digs}; head -c 3000000 /dev/zero > hoard; {STAY}"

@@ -1,6 +1,6 @@
 """Every setting works as described, or the user is warned: `docs/reference/settings.md` is true.
 
-The flags and gates of a kubelet 1.36 stand here as it has them, so that none is missing on the page.
+All flags and gates of a kubelet 1.36 are listed here, so that the page misses none.
 """
 
 from __future__ import annotations

@@ -52,8 +52,9 @@ class Book:
         self._done: dict[str, int] = {}
 
     def begin(self, method: str, request: Any, context: Any) -> Callable[[], None]:
-        """Before a call is served; fails it where that is ordered. What it returns is to be called after the
-        operation."""
+        """Called before a call is served; fails it if the orders say so.
+
+        The result must be called after the operation."""
         fields = {field.name: _plain(value) for field, value in request.ListFields()}
         with self._lock:
             with self._settings.calls.open("a") as file:

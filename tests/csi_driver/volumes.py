@@ -40,7 +40,7 @@ class Store:
             self._mounts.bind(str(source), str(target), read_only=read_only)
 
     def unbind(self, target: Path, *, remove: bool) -> None:
-        """Take it away again; that it is not there is no error."""
+        """Undo `bind`; a missing mount is not an error."""
         while self.is_mounted(target):
             self._mounts.unmount(str(target))
         if remove:

@@ -27,7 +27,7 @@ ERROR_CHARACTERS_PER_BYTE = 30
 
 
 class UnboundedError(AssertionError):
-    """More came out, or was done, than the input accounts for."""
+    """The result or the work is larger than the input justifies."""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class Kubectl:
         return ran
 
     def refused(self, *arguments: str, stdin: str = "") -> str:
-        """Run it; it must fail. What it says then."""
+        """Run it; it must fail. Returns what it says."""
         ran = self.attempt(*arguments, stdin=stdin)
         assert ran.code != 0, ran.out
         return ran.err.strip()

@@ -1,4 +1,4 @@
-"""kubectl delete and wait: objects go as they should, and who waits for something is told."""
+"""kubectl delete and wait: objects are deleted as they should be, and waiting clients are told."""
 
 from __future__ import annotations
 

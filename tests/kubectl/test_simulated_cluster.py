@@ -16,7 +16,7 @@ SPDY = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBS
 
 
 def kubectl(found: Cluster, home: Path, *arguments: str, stdin: str = "", code: int = 0, **more: str) -> str:
-    """What it writes, errors behind the rest; it must end with that code."""
+    """What it prints, errors last; it must exit with this code."""
     complaint = missing()
     if complaint is not None:
         pytest.fail(complaint)

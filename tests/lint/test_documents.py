@@ -1,4 +1,4 @@
-"""What the pages in `docs/` and beside it point at is there. The index and the site have every page.
+"""The targets of all links in `docs/` and beside it exist. The index and the site have every page.
 
 The picture of the architecture has every actor.
 """
@@ -69,7 +69,7 @@ def test_the_site_has_the_pages_of_the_index_by_the_same_kinds_in_the_same_order
 
 
 def actor_classes() -> set[str]:
-    """Those of `actors/` that can be somebody: not those that only others are made from."""
+    """The classes in `actors/` that are spawned, without pure base classes."""
     bases: dict[str, set[str]] = {}
     for path in (ROOT / "actors").rglob("*.py"):
         if "kernel" not in path.parts:

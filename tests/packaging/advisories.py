@@ -34,7 +34,7 @@ class Advisory:
     fixed: tuple[str, ...] = ()
 
     def affects(self, version: str) -> bool:
-        """A fix of an older branch counts as affected too: better one look too many."""
+        """Counts a fixed release of an older branch as affected, too: a needless look does no harm."""
         asked = Version(version)
         too_new = self.fixed and asked >= max(Version(each) for each in self.fixed)
         return asked >= Version(self.introduced) and not too_new
@@ -50,7 +50,7 @@ def advisory_of(fields: Mapping[str, Any]) -> Advisory:
 
 
 def file_text(held: Iterable[Advisory], taken: str) -> str:
-    """What the file says with these, one line each. `taken`: the day of the newest look at a source."""
+    """The text of the file with these advisories, one a line. `taken`: when a source was last read."""
     lines = sorted(json.dumps({name: value for name, value in asdict(each).items() if value}) for each in held)
     return f'{{"taken": "{taken}", "advisories": [\n' + ",\n".join(lines) + "\n]}\n"
 

@@ -45,7 +45,7 @@ def cgroup_directories(path: str) -> dict[str, Path]:
 
 
 def make_cgroup(path: str) -> None:
-    """As whoever sets up the machine would."""
+    """As an administrator of the machine would."""
     LocalCgroups(str(CGROUPS), cgroup_version()).apply(words_of(path, CGROUPFS), CgroupLimits())
 
 
@@ -146,7 +146,7 @@ class Agent:
         return True
 
     def ran(self, *flags: str) -> subprocess.CompletedProcess[str]:
-        """Another process of the same command, for starts that end by themselves."""
+        """Run the same command as another process, which ends by itself."""
         return subprocess.run(
             self.command(*flags), cwd=TREE, capture_output=True, text=True, timeout=60 * BUSY, check=False
         )
@@ -275,7 +275,7 @@ class Agent:
         self.await_phase("Running", *names, limit_s=limit_s)
 
     def await_that(self, holds: Callable[[], object], what: str, limit_s: float = PATIENCE_S) -> None:
-        """Return once it holds; what the agent knows is part of the complaint."""
+        """Return once it holds. The failure text has what the agent knows."""
         until(holds, limit_s, lambda: f"{what}: {self.troubles()}")
 
     def troubles(self) -> str:
@@ -308,7 +308,7 @@ class Agent:
         return [link for link in CONTAINER_LOGS.iterdir() if self._leads_to_our_logs(link)]
 
     def _leads_to_our_logs(self, link: Path) -> bool:
-        """False as well for a link that goes meanwhile: agents of tests beside us keep theirs there too."""
+        """False also for a link that vanishes meanwhile: agents of other tests have links there, too."""
         try:
             return os.readlink(link).startswith(f"{self.pod_logs}/")
         except OSError:  # gone, or no link

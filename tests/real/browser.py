@@ -104,7 +104,7 @@ class Browser:
 
 @contextmanager
 def browser(directory: Path) -> Iterator[Browser]:
-    """Started, with nothing of a browser before it, and ended with the context."""
+    """A browser without any state of an earlier one; it ends with the context."""
     profile = directory / "chromium"
     quiet = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
     quiet += ["--disable-background-networking", "--disable-component-update", "--ignore-certificate-errors"]

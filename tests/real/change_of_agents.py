@@ -234,7 +234,7 @@ def _restore(truth: Truth, agent: Agent, name: str, left: dict[str, Any], contai
 
 
 def _namespaces(spec: Mapping[str, Any]) -> LinuxSandboxSecurityContext:
-    """A sandbox with other namespaces than its pod's would be another one."""
+    """If the namespaces of a sandbox are not those of its pod, the agent makes another one."""
     host, own = NamespaceMode.NODE, NamespaceMode.POD
     return LinuxSandboxSecurityContext(
         namespace_options=NamespaceOption(

@@ -197,13 +197,13 @@ def crash_loop() -> Iterator[CrashLoop]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _begun(request: pytest.FixtureRequest) -> None:
-    """Begin what takes long, when a test of this session looks at it."""
+    """Begin what takes long, if a test of this session needs it."""
     if any("crash_loop" in getattr(item, "fixturenames", ()) for item in request.session.items):
         request.getfixturevalue("crash_loop")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Last what has to wait for the longest. What needs the newer containerd is marked."""
+    """Put tests that wait longest last, and mark those that need the newer containerd."""
     for item in items:
         if "newer_containerd" in getattr(item, "fixturenames", ()):
             item.add_marker("newer_runtime")

@@ -71,7 +71,7 @@ class Builder:
         self._run("commit", "--rm", container, BASE)
 
     def _build_wheel(self, dist: Path) -> None:
-        """From the files that git knows, so that nothing else gets in."""
+        """Build from the files that git knows, so that nothing else gets in."""
         tree = self._directory / "tree"
         tree.mkdir()
         tracked = _run("git", "-C", ROOT, "ls-files", "-z").split("\0")

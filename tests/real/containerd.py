@@ -211,8 +211,8 @@ class Containerd:
     def end_forgotten_tasks(self) -> int:
         """containerd 1.6 forgets a task when the caller of StartContainer dies while it is asked for its pid.
 
-        The container then counts as exited (StartError), its process never goes beyond `runc init`, and the CRI refuses
-        to remove it until containerd starts again, whoever asks. Ends just these tasks; says how many there were.
+        The container then counts as exited (StartError), and its process never goes beyond `runc init`. The CRI refuses
+        to remove it until containerd starts again. This ends just these tasks, and returns how many there were.
         """
         tasks = {line.split()[0] for line in self.ctr("tasks", "ls").splitlines()[1:] if line.strip()}
         forgotten = 0
@@ -226,9 +226,9 @@ class Containerd:
         return forgotten
 
     def _end_forgotten_task(self, refusal: str) -> None:
-        """containerd 1.6 may take a container for ended that was being started when its pod was stopped.
+        """If a pod is stopped while a container starts, containerd 1.6 may take the container for ended.
 
-        Its CRI then refuses for as long as there is a task, also one whose process has ended.
+        Its CRI then refuses to remove it as long as it has a task, even if the process has ended.
         """
         found = re.search(r"cannot delete running task (\w+)", refusal)
         if found is not None:

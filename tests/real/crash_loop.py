@@ -19,7 +19,7 @@ class CrashLoop:
 
     No dead container is removed.
 
-    Soon, not at once: of a container that ends while it is being started containerd 1.6 may not tell when it began.
+    `main` does not end at once: containerd 1.6 may not know when a container began that ends during its start.
     """
 
     def __init__(self) -> None:

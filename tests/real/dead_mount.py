@@ -43,7 +43,7 @@ class DeadMount:
         os.write(self._server, _ANSWER.pack(_ANSWER.size + len(body), 0, unique) + body)
 
     def heal(self) -> None:
-        """The server is gone for good: whoever hangs gets an error."""
+        """End the server for good: calls that hang get an error."""
         if self._server >= 0:
             os.close(self._server)
             self._server = -1

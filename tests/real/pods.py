@@ -174,7 +174,7 @@ class Truth:
         return life
 
     def running(self, pod: str, container: str = "main") -> Life:
-        """The one container of that name that runs, which it may be about to."""
+        """The one running container of that name; waits until it runs."""
         found: list[Life] = []
 
         def one() -> bool:
@@ -191,7 +191,7 @@ class Truth:
         return str(answer.stdout.decode())
 
     def end(self, life: Life) -> None:
-        """Make a container end by itself. It may take the messenger with it, so his fate is not asked."""
+        """Make a container end by itself. That may end the command as well, so its result is ignored."""
         self.ask(EXEC_SYNC, ExecSyncRequest(container_id=life.id, cmd=("kill", "1"), timeout=120))
 
     def remove(self, life: Life) -> None:

@@ -260,11 +260,11 @@ class Play:
                         self.seen[name].pop("ErrImagePull", None)
 
     def _over(self, name: str, slow: bool) -> bool:
-        """Whether no more comes. A kubelet whose program hangs does not come to a back-off."""
+        """Whether no more will happen. A kubelet whose program hangs never reaches a back-off."""
         return bool({"Running", *_OVER, *(("ErrImagePull",) if slow else ())} & self.seen.get(name, {}).keys())
 
     def _untold(self, names: Iterable[str]) -> list[str]:
-        """Those of which the events are not there that come last."""
+        """Pods whose last events are still missing."""
         events = self._events()
         return [name for name in names if not self._told(name, events.get(name, []))]
 
@@ -363,13 +363,13 @@ def _without_why(text: str) -> str:
 
 
 def _is_beside_it(name: str, event: str) -> bool:
-    """The cache of an agent may not have a new secret yet; then the pod is told so, and is tried again."""
+    """The cache of an agent may not have a new secret yet. Then the pod shows that, and tries again."""
     late = event.startswith("FailedToRetrieveImagePullSecret") and not name.startswith("secret-missing")
     return late or event.startswith("MissingClusterDNS")
 
 
 def _steady(files: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the digest of a secret that changes: a cache may still have had the old one."""
+    """The record without the digest of a secret that changes: a cache may still have the old one."""
     found: dict[str, Any] = json.loads(json.dumps(files))
     for name, record in found.items():
         for grants in record.get("credentialMapping", {}).values() if "rotated" in name else ():

@@ -2,7 +2,7 @@
 
 `ctr events` is kept as the life of each container.
 
-A list that is asked now and then misses what lives shortly; the events miss nothing. The labels of a container are read
+A list that is polled misses short lives; the events miss nothing. The labels of a container are read
 when it is created, while it surely exists.
 """
 
@@ -49,7 +49,7 @@ class TaskLife:
 
     @property
     def given_up(self) -> bool:
-        """containerd ends a start whose caller dies; such a container counts as never begun."""
+        """If the caller of a start dies, containerd ends the start. The container counts as never started."""
         return self.reason == START_ERROR
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ def kubectl(agent: Agent) -> Iterator[Kubectl]:
 
 
 def shown(agent: Agent, name: str) -> dict[str, object]:
-    """The certificate that a client sees who believes the cluster and wants this name.
+    """The certificate that the agent shows to a client that trusts the cluster and wants this name.
 
     Raises ssl.SSLError.
     """

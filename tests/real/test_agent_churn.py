@@ -21,7 +21,7 @@ STEPS = 25
 
 
 def guarded(name: str, version: int, port: int, directory: Path) -> dict[str, Any]:
-    """A pod that holds a port of the host while it lives, however it ends, and says when another holds it."""
+    """A pod that holds a port of the host while it lives, and records if another one holds it."""
     script = (
         f"(nc -l -p {port} || echo {name} {version} is not alone >> /words/said) & trap 'exit 0' TERM; sleep 1000000 & "
         "wait"

@@ -45,7 +45,7 @@ def with_volumes(name: str, *more: dict[str, Any]) -> dict[str, Any]:
 
 
 def starts_and_ends(agent: Agent, prefix: str, count: int) -> list[float]:
-    """Seconds in which each ten of so many pods have come and gone."""
+    """How many seconds each ten of these pods took to come and go."""
     took: list[float] = []
     for first in range(0, count, AT_A_TIME):
         began = time.monotonic()

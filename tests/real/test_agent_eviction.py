@@ -173,7 +173,7 @@ def said_of_node(agent: Agent) -> set[str]:
 
 
 def await_evicted(cluster: Cluster, agent: Agent, name: str) -> PodStatus:
-    """Its status, once it is so."""
+    """Its status, once it is evicted."""
     until(lambda: cluster.status(name).reason == "Evicted", PATIENCE_S, agent.troubles)
     return cluster.status(name)
 

@@ -73,7 +73,7 @@ def calls(port: int, path: str, **fields: Any) -> dict[str, Any]:
 
 
 def signal_after_s(agent: Agent, name: str, witness: Witness) -> float:
-    """From the word of the agent that it ends the pod's first container until that has its signal."""
+    """Seconds from the event that the agent ends the pod's first container to its signal."""
     word_ns = min(each.first_wall_ns for each in agent.events_of(name, "Killing"))
     began_s = clock_gettime(CLOCK_BOOTTIME) - (time_ns() - word_ns) / SECOND_NS
     # The kernel cuts its hundredths off.

@@ -19,7 +19,7 @@ ONCE = "test -e /witness/{0} || {{ touch /witness/{0}; sleep 0.2; exit 1; }}; "
 
 
 def end_of(agent: Agent, pod_name: str, name: str) -> ContainerStateTerminated | None:
-    """How a container has ended that is not running now."""
+    """How a container that does not run now has ended."""
     status = agent.container(pod_name, name)
     return None if status is None or status.state is None else status.state.terminated
 
@@ -80,7 +80,7 @@ def test_3_3_a_sidecar_opens_the_way_when_its_startup_probe_succeeds(agent: Agen
 
 
 def test_3_3_sidecars_end_with_the_containers_that_they_serve(agent: Agent, truth: Truth) -> None:
-    """And what they end with decides nothing."""
+    """Their exit codes decide nothing."""
     witness = Witness(agent.directory, "ends")
     shared: dict[str, Any] = {"volumeMounts": [{"name": "shared", "mountPath": "/shared"}]}
     hears = "trap 'exit 9' TERM; touch /shared/hears; sleep 1000000 & wait"

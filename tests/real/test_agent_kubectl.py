@@ -63,7 +63,7 @@ def shell(kubectl: Kubectl) -> None:
 
 
 def until_size(type_: Callable[[str], None], seen: Callable[[], bool], until_shown: Callable[[str], None]) -> None:
-    """The size of the terminal goes its own way, and may come a moment after what was typed."""
+    """The size of the terminal travels separately, and may arrive a moment after what was typed."""
     for number in range(50):
         type_(f"stty size; echo size {number}\r")
         until_shown(f"\nsize {number}")
@@ -73,7 +73,7 @@ def until_size(type_: Callable[[str], None], seen: Callable[[], bool], until_sho
 
 
 def attached(kubectl: Kubectl, name: str) -> None:
-    """A person at a process that was there before, which goes on when he leaves."""
+    """A person attaches to a process that was there before, and that goes on afterwards."""
     with on_terminal(["kubectl", "attach", "-it", name], kubectl.environment) as terminal:
         terminal.until("If you don't see a command prompt")
         terminal.type("hello\r")

@@ -111,7 +111,7 @@ def every_name_is_there_with_its_type(page: str) -> None:
 
 
 def promtool_reads(page: str) -> None:
-    """Without an error; what it finds fault with are names that are not ours to choose."""
+    """It reports no error. It complains only of names that upstream has chosen."""
     done = subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 3), done.stderr
     complaints = {line.split()[0] for line in done.stderr.splitlines() if line}

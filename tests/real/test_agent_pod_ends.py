@@ -125,7 +125,7 @@ def test_2_11_a_pod_ends_at_its_deadline_and_stays_to_be_read(agent: Agent, trut
 def test_3_10_the_stop_signal_is_the_images(agent: Agent, truth: Truth) -> None:
     """Or TERM.
 
-    That of a pod is told to the runtime, and Debian's pass it over (`tests/conformance/pod_life.py`).
+    The runtime is told the stop signal of a pod, and Debian's runtimes ignore it (`tests/conformance/pod_life.py`).
     """
     witness = Witness(agent.directory)
     traps = 'for each in TERM USR1; do trap "echo $each >> /witness/log; exit 0" $each; done'

@@ -141,7 +141,7 @@ def test_5_each_kind_of_probe_asked_in_each_way(agent: Agent, truth: Truth) -> N
 
 
 def test_5_a_startup_probe_that_fails_ends_the_container(agent: Agent, truth: Truth) -> None:
-    """And the restart policy decides what comes after it."""
+    """The restart policy decides what happens next."""
     strict = {"periodSeconds": 1, "failureThreshold": 1}
     ways: dict[str, dict[str, Any]] = {
         "exec": {"exec": {"command": ["false"]}},

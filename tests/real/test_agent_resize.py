@@ -76,9 +76,9 @@ def restarts(cluster: Cluster) -> dict[str, int]:
 
 
 def done(cluster: Cluster, wanted: dict[str, Any], name: str = "main", restarted: int = 0) -> bool:
-    """The status shows it of that container, and says nothing of a resize any more.
+    """The status shows these resources of that container, and no resize any more.
 
-    `restarted`: how often that container has. A resize may be over before the container of which it asks that runs
+    `restarted`: how often the container has restarted. A resize may end before a container that it restarts runs
     again.
     """
     status = cluster.status("web")

@@ -136,7 +136,7 @@ def test_a_container_that_died_while_the_agent_was_not_there_is_restarted(agent:
 
 
 def test_the_end_of_a_pod_goes_on_after_a_kill(agent: Agent, truth: Truth) -> None:
-    """Killed while a pod ends: the next agent ends it, and gives it no second life."""
+    """If an agent is killed while a pod ends, the next one ends the pod and does not start it again."""
     slow = container(script="trap 'sleep 2; exit 0' TERM; sleep 1000 & wait")
     manifest = agent.drop("ends.json", pod("ends", slow, terminationGracePeriodSeconds=20))
     agent.start()

@@ -24,7 +24,7 @@ def rule(operator: str, *codes: int) -> dict[str, Any]:
 
 
 def last_end(agent: Agent, pod_name: str, name: str = "main") -> ContainerStateTerminated | None:
-    """How the life before the one of now has ended."""
+    """How the previous life ended."""
     status = agent.container(pod_name, name)
     return None if status is None or status.last_state is None else status.last_state.terminated
 
@@ -116,7 +116,7 @@ def test_3_5_another_image_ends_the_wait_and_counts_outlive_lost_containers(agen
 def test_4_2_a_lost_container_shows_its_end_and_counts_as_a_restart(
     cluster: Cluster, agent: Agent, truth: Truth
 ) -> None:
-    """What the API server was told of it is all that is left."""
+    """Only the API server still knows of it."""
     cluster.run(pod("web", container(), container("beside")))
     cluster.join()
     cluster.await_phase("Running", "web")

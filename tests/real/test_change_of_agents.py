@@ -63,7 +63,7 @@ def published(agent: Agent) -> dict[str, tuple[str | None, list[int]]]:
 
 
 def run_later(truth: Truth, cluster: Cluster, agent: Agent, name: str) -> None:
-    """Once a pod runs that comes now, its agent has seen what was there before it."""
+    """Run a new pod: once it runs, its agent has seen everything that existed before."""
     cluster.run(pod(name))
     until(
         lambda: any(life.running for life in truth.lives(name)),

@@ -25,7 +25,7 @@ def logind(bus: PrivateBus, tmp_path: Path) -> Iterator[StandInLogind]:
 
 
 class Holding:
-    """One who holds, and what he was told: True, False, or why nothing more comes."""
+    """A holder, and what it was told: True, False, or why nothing more comes."""
 
     def __init__(self, machine: Logind, least_s: float, wanted_s: float | None = None) -> None:
         self.told: queue.Queue[Any] = queue.Queue()

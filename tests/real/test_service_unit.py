@@ -91,7 +91,7 @@ def held_back() -> list[str]:
 
 
 def _is_here(name: str) -> bool:
-    """CI machines lack CAP_SYS_RESOURCE; nobody can be given what is not there."""
+    """Whether this machine has the capability: CI machines lack CAP_SYS_RESOURCE."""
     number = {"CAP_SYS_RESOURCE": 24}.get(name)
     line = next(each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith("CapBnd"))
     return number is None or bool(int(line.split()[1], 16) >> number & 1)

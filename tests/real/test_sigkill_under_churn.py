@@ -114,7 +114,7 @@ class Churn:
             self._cluster.delete(name)
 
     def step(self) -> None:
-        """One or two come, and as many go as are too many."""
+        """Add one or two pods, and remove those above the limit."""
         for _ in range(self._chance.choice((1, 2))):
             self.one_comes()
         while len(self.names) > len(STAY) + AT_A_TIME:
@@ -122,7 +122,7 @@ class Churn:
 
 
 def live_for_a_while(agent: Agent, events: TaskEvents, chance: random.Random) -> None:
-    """Until some moment of its start, or until so many things have happened in containerd after it."""
+    """Run until some moment of its start, or until containerd has reported so many events after it."""
     if chance.random() < 1 / 3:
         # Passing time is what is wanted here: any moment will do.
         assert not agent.ended_within(chance.uniform(0.0, 3.0)), agent.said()[-3000:]
@@ -170,7 +170,7 @@ def restarts(key: tuple[str, str, str]) -> bool:
 
 
 def by_container(lives: list[TaskLife]) -> dict[tuple[str, str, str], list[TaskLife]]:
-    """Those that were started, in their order, by pod, its UID and name."""
+    """The started containers in their order, by pod, UID and name."""
     found = defaultdict(list)
     for life in lives:
         if life.started_ns is not None:

@@ -207,7 +207,7 @@ def scenario(
 
 
 class Undisturbed(msgspec.Struct):
-    """How long others take where nothing hangs, and what could: names of calls of lanes and of the API."""
+    """How long others take if nothing hangs; and the calls of lanes and of the API that could hang."""
 
     starts_ns: int
     ends_ns: int
@@ -239,7 +239,7 @@ def undisturbed(others: int = OTHERS) -> Undisturbed:
 
 
 def bounded(*, patience_ns: int = 0, others: int = OTHERS, **rest: Any) -> Scenario:
-    """Others have 1.2 times the usual time, and may be held up once for so long."""
+    """Others may take 1.2 times the usual time, and may be held up once for so long."""
     usual = undisturbed(others)
     starts_ns, ends_ns = (int(SLOWER * ns) + patience_ns for ns in (usual.starts_ns, usual.ends_ns))
     return scenario(starts_ns=starts_ns, ends_ns=ends_ns, others=others, **rest)

@@ -26,7 +26,7 @@ def played(
     nodes: int | None = None,
     dead: int | None = None,
 ) -> PlayOutcome:
-    """What comes of it; all must be as desired two minutes after the world was healed.
+    """The outcome; all must be as desired two minutes after the world was healed.
 
     `troubled` False: nothing goes wrong there. `dead`: containers that lie on the node before.
     """
@@ -52,6 +52,6 @@ def broken(outcome: PlayOutcome) -> set[str]:
 def is_found_out(name: str, pods: int | None, rule: str, **how: Any) -> bool:
     """Whether that rule is violated on one of a few seeds.
 
-    Mostly on the first; which of them shows it is chance, and changes with the order of the agent's messages.
+    Mostly on the first. Which seed shows it changes with the order of the agent's messages.
     """
     return any(rule in broken(played(name, pods, seed=seed, **how)) for seed in SEEDS)

@@ -1,9 +1,7 @@
-"""How large the scenarios of the library are as tests.
+"""How large the scenarios of the library are as tests: as small as still shows the same.
 
-As small as still shows the same.
-
-Over 200 seeds (`tox -e seeds`) a scenario is of the middle size. At every change two seeds are played of one that is
-smaller still; what is rare must be reached by those two as well.
+Over 200 seeds (`tox -e seeds`) a scenario has the middle size. CI plays two seeds of a smaller one, which must reach
+what is rare as well.
 """
 
 from __future__ import annotations
@@ -76,7 +74,7 @@ TINY_DEAD = 20
 
 
 def played(name: str, seed: int, size: Size | None = None) -> PlayOutcome:
-    """What comes of that seed; of the size that these tests are to have now, or of this one."""
+    """The outcome of that seed, in this size, or in the size that these tests have now."""
     return together([(part, _played(part)) for part in parts_of(sized(name, size), seed)])
 
 

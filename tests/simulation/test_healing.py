@@ -1,6 +1,6 @@
-"""When a world is healed nothing goes wrong any more.
+"""When a world is healed, nothing goes wrong any more.
 
-And it is as desired only where that is more than its look.
+It counts as desired only if that is not just its appearance.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def test_pods_that_are_for_ever_and_have_ended_are_not_as_desired():
 
 
 def test_an_agent_that_hears_of_no_new_pods_is_found_out_though_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch):
-    """It has lost its way to the API server, where it listens; what it says itself still comes through."""
+    """Its watches of the API server get nothing any more, but its calls still arrive."""
     ended = Follower.attempt_ended
 
     def gives_up(self: Follower, key: Any, followed: Any, outcome: Any, error: ApiError | None) -> None:
@@ -196,7 +196,7 @@ def left_behind() -> str:
 
 
 def test_logs_of_pods_that_are_gone_are_found(monkeypatch: pytest.MonkeyPatch):
-    """Those of an agent that passes over them."""
+    """The agent does not remove them."""
     monkeypatch.setattr(SimulatedPodLogs, "remove_pod", lambda self, directory, links=(): None)
     assert "node-0 still has the logs " in left_behind()
 

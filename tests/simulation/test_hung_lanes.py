@@ -2,7 +2,7 @@
 
 Each hangs alone, in virtual time.
 
-What the node calls is listened to in a play without hangs, so a new call must get its row here.
+A play without hangs records what the node calls, so a new call must get its row here.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def test_pain_1_an_agent_that_looks_at_one_container_after_the_other_is_found_ou
     busy: list[object] = []
 
     class OneAtATime(PodObserver):
-        """Looks at one container at a time, over all pods: a lane with one place."""
+        """Queries one container at a time, over all pods: a lane with one place."""
 
         async def look_at_container(self, container_id: str) -> None:
             while busy:
@@ -78,9 +78,9 @@ def test_pain_3_an_agent_that_lists_nothing_while_there_are_events_is_found_out(
 
 
 def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monkeypatch: Mutate):
-    """Right for events that come once and in time, and wrong for others.
+    """That is right only for events that come once and in time.
 
-    What has been made since is made twice.
+    Otherwise the agent makes containers twice.
     """
     told: dict[str, tuple[PodSandboxStatus, tuple[ContainerStatus, ...]]] = {}
 

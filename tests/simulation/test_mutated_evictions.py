@@ -22,7 +22,7 @@ from tests.simulation.mutants import broken, is_found_out, played
 
 
 def by_priority(candidates: list[Candidate]) -> list[Candidate]:
-    """Who matters most goes first."""
+    """The most important pods are evicted first."""
     return sorted(candidates, key=lambda each: -(each.pod.spec.priority or 0))
 
 

@@ -1,4 +1,4 @@
-"""Following a set of the API: no change is missed, whatever ends the watch, and nobody is hammered."""
+"""Followers miss no change, whatever ends their watch, and do not flood the API server."""
 
 from __future__ import annotations
 

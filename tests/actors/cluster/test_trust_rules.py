@@ -1,6 +1,6 @@
 """Which trust anchors a volume gets: by name, by signer and labels.
 
-Deduplicated, and in an order that stays.
+They are deduplicated, and their order stays the same.
 """
 
 from __future__ import annotations

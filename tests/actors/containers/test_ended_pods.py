@@ -1,4 +1,4 @@
-"""What a worker asks for whose pod has ended: everything that the runtime still has of the pod goes."""
+"""Collection of an ended pod: at its worker's request, all that the runtime has of it is removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request for space: dead containers of finished pods go before their time."""
+"""Requests for space: dead containers of finished pods are removed before their time."""
 
 from __future__ import annotations
 

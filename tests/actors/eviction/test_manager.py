@@ -38,7 +38,7 @@ DISK = {"nodefs.available": "10%"}
 
 
 class Scene:
-    """The actor, and who stands around it.
+    """The actor and its partners.
 
     `left`: memory of the node; `disk`: percent of its disk that is free.
     """
@@ -149,11 +149,11 @@ class Scene:
         self.run(0.1)
 
     def decided(self) -> list[str]:
-        """Who is in the file."""
+        """The victims in the file."""
         return [each.uid for each in remembered_in(self.tree.read(FILE)).victims] if self.tree.exists(FILE) else []
 
     def ordered(self) -> list[str]:
-        """Whose worker was told to end it."""
+        """The pods whose workers were told to end them."""
         return [name for name, orders in self.orders.items() if orders]
 
 

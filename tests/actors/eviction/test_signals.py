@@ -66,7 +66,7 @@ def disk(available: int, capacity: int, inodes_free: int = 50, inodes: int = 100
 
 
 def memory(working_set: int, limit: int | None = None, at_ns: int = 7) -> MemoryReading:
-    """Usage is more than the working set: what files are cached and not read does not count."""
+    """Usage is more than the working set, which leaves out cached files that nobody reads."""
     return MemoryReading(at_ns, working_set=working_set, usage=working_set + GIB, limit=limit)
 
 

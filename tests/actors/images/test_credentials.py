@@ -227,7 +227,7 @@ def test_an_answer_is_good_for_the_account_or_for_one_token(
 
 
 def test_pods_of_one_account_that_ask_together_have_a_process_each(worlds: list[World]) -> None:
-    """Their tokens differ, and which of them the answer is for is not known before it comes."""
+    """Their tokens differ, and only the answer says which of them it is for."""
     world = made(worlds, with_token())
     for pod in ("a", "b"):
         world.ask(pod, account="builder")

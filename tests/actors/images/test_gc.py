@@ -112,7 +112,7 @@ class World:
         self.dispatcher.run_for(SECOND_NS)
 
     def images(self) -> list[str]:
-        """Numbers of those that are there, the image of sandboxes apart."""
+        """The numbers of the images that exist, without the image of sandboxes."""
         tags = [tag for image in self.cri.state.images.values() for tag in image.repo_tags]
         return sorted(tag.rpartition(":")[2] for tag in tags if tag != PAUSE)
 

@@ -89,7 +89,7 @@ class World:
         self.dispatcher.run_for(ns)
 
     def stopped(self, pod: str) -> ActorStopped:
-        """What is told to who watches the worker of that pod when it has stopped."""
+        """The message that a watcher of this pod's worker gets when the worker has stopped."""
         ref, _ = self.workers[pod]
         return ActorStopped(ref, ref.path)
 
@@ -395,7 +395,7 @@ def test_programs_are_asked_for_each_pull_and_come_after_all_other_credentials(w
 
 
 def test_a_pull_waits_for_programs_only_when_no_other_credential_is_taken(worlds: list[World]) -> None:
-    """Whose secret opens the registry does not need them, also when they hang."""
+    """A pod whose secret opens the registry does not wait for the programs, even if they hang."""
     world = with_programs(worlds, PROGRAM)
     answers = world.ask("a", "nginx", secrets=("mine",))
     world.end("nginx:latest")

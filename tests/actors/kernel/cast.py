@@ -45,7 +45,7 @@ class Tick(Message, frozen=True):
 
 
 class Latest(Message, frozen=True):
-    """The newest of a key is what counts; `seen` says how many were merged into it."""
+    """Only the newest of a key counts; `seen` says how many were merged into it."""
 
     key: str
     version: int
@@ -205,7 +205,7 @@ class Block(Actor):
 
 
 class Flood(Actor):
-    """Tells a target very much."""
+    """Sends a target a flood of messages."""
 
     @handles(Do)
     def flood(self, message: Do) -> None:

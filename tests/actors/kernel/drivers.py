@@ -79,7 +79,7 @@ class PoolDriver(_Base):
         assert passed.wait(PATIENCE_S + ns / SECOND), "the timer thread does not live"
 
     def settle(self) -> None:
-        """Until nobody has or wants a thread, but for those that hold one for long."""
+        """Wait until no actor has or wants a thread, except those that hold one for long."""
         quiet = 0
         while quiet < 2:
             self.pass_time(MS)

@@ -110,7 +110,7 @@ def test_health_names_exactly_the_frozen_actor(driver: Driver):
 
 
 def test_health_names_a_frozen_actor_with_an_empty_mailbox(simulated: SimulatedDriver, monkeypatch: pytest.MonkeyPatch):
-    """Nobody can tell rest from standing still but by asking."""
+    """Only a question tells an idle actor from a frozen one."""
     above = simulated.spawn(Asking, [], (("frozen", Watchful, ()), ("well", Watchful, ())), name="above")
     simulated.settle()
     dispatcher, held = simulated.system.dispatcher, set[Cell]()

@@ -84,7 +84,7 @@ def test_a_failed_lane_call_raises_in_the_waiting_handler(driver: Driver, kind: 
 
 @pytest.fixture
 def endless_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test machine may stop for longer than a lane's patience; what is tested then is something else."""
+    """Give lanes endless patience: a busy test machine may stop for longer than the real one allows."""
     monkeypatch.setattr(lanes, "PATIENCE_NS", 3_600_000 * MS)
 
 
@@ -331,7 +331,7 @@ def test_simulated_calls_begin_in_the_order_in_which_they_come(seed: int):
 
 
 def test_a_simulated_call_that_is_made_at_once_is_no_part_of_its_callers_turn():
-    """What it tells is told by nobody of the system, as it is from a thread."""
+    """Its messages have no sender in the system, like those from a thread."""
     simulated, seen = SimulatedDriver(late_calls=0), list[object]()
     listener = simulated.spawn(name="listener")
 

@@ -85,7 +85,7 @@ def test_a_full_mailbox_refuses_and_tells_its_owner_once_how_much(driver: Driver
 
 
 def test_an_actor_that_messages_itself_about_an_overflow_still_handles_its_mailbox(driver: Driver):
-    """What it tells itself is refused as well, which it is told of, which it tells itself of..."""
+    """Its message to itself is refused too. It hears of that, sends itself another, and so on."""
     notes: list[Any] = []
 
     class TellsItself(Narrow):
@@ -121,7 +121,7 @@ def test_a_full_mailbox_still_takes_the_newest_of_a_key_that_waits(driver: Drive
 
 
 def test_a_full_mailbox_takes_the_ticks_of_its_owners_timers(driver: Driver):
-    """Nobody sets a timer again whose only tick was lost. Of each timer one may wait."""
+    """A timer whose only tick is lost would never be set again, so one tick of each timer may wait."""
     notes: list[Any] = []
 
     async def be_busy(puppet: Puppet) -> None:

@@ -33,7 +33,7 @@ WEB = pod("web", Container(name="app", resources=SMALL))
 
 
 def entries_of(content: bytes) -> dict[str, Any]:
-    """Read a file as a kubelet does, which refuses to start where the checksum is another."""
+    """Read a file as a kubelet does: it refuses to start if the checksum is wrong."""
     checkpoint = json.loads(CHECKSUMS.added(content))
     assert checkpoint["checksum"] == hash_of_text(checkpoint["data"].encode())
     entries: dict[str, Any] = json.loads(checkpoint["data"])["entries"]
@@ -122,7 +122,7 @@ def test_all_containers_may_have_either_when_the_records_of_the_pod_level_differ
 
 
 def test_a_resize_that_is_taken_back_after_a_restart_is_told_to_the_runtime() -> None:
-    """The agent before may have told it the resize, and died before it wrote that down."""
+    """An earlier agent may have told the runtime of the resize and died before it recorded that."""
     grown = pod("web", Container(name="app", resources=BIG))
     records = {
         "records": FrozenMap({"web": record_of(grown.spec)}),

@@ -1,4 +1,4 @@
-"""The kernel is as a node needs it, or it is said what is not (spec 9.8)."""
+"""The kernel has the parameters that a node needs, or the agent says which are wrong (spec 9.8)."""
 
 from __future__ import annotations
 

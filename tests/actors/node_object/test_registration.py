@@ -1,4 +1,4 @@
-"""The Node as it is registered, and what is set right in one that is there (spec 9.1)."""
+"""The Node at its registration, and what is corrected in an existing one (spec 9.1)."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_handlers_are_told_by_name_with_what_they_are_able_to_do() -> None:
 
 
 def test_node_features_are_declared_only_where_the_agent_honours_them() -> None:
-    """The scheduler leaves a pod with the action RestartAllContainers pending where no node declares that."""
+    """The scheduler binds a pod with the action RestartAllContainers only to nodes that declare it."""
     resizes = ("InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers")
     all_of_them = ("ExtendWebSocketsToKubelet", *resizes, "RestartAllContainersOnContainerExits")
     assert declared_features(FeatureGates({})) == all_of_them  # as a kubelet 1.36 declares them
@@ -94,7 +94,7 @@ def test_node_features_are_declared_only_where_the_agent_honours_them() -> None:
 
 
 def test_resizes_that_the_agent_does_not_do_are_not_declared() -> None:
-    """An API server refuses such a patch where the node does not declare its feature."""
+    """An API server refuses such a resize if the node does not declare its feature."""
     off = FeatureGates({"InPlacePodLevelResourcesVerticalScaling": False})
     assert "InPlacePodLevelResourcesVerticalScaling" not in declared_features(off)
     assert "InPlacePodVerticalScalingInitContainers" in declared_features(off)

@@ -32,7 +32,7 @@ MINUTE_NS = 60 * SECOND_NS
 
 
 class Kept:
-    """A capability whose watches are counted: those that nobody has closed."""
+    """A capability that counts its open watches."""
 
     def __init__(self, capability: Any, watch: str = "watch") -> None:
         self._capability = capability

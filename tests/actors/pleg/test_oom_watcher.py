@@ -1,4 +1,4 @@
-"""What is said of the node when its kernel kills for want of memory (spec 9.8)."""
+"""The events of a node whose kernel kills processes for lack of memory (spec 9.8)."""
 
 from __future__ import annotations
 

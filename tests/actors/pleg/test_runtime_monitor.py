@@ -62,12 +62,12 @@ class World:
 
     @property
     def told(self) -> list[RuntimeStateObserved]:
-        """What the sync loop was told that was new to it."""
+        """The messages with news that the sync loop got."""
         before = [None, *self.words]
         return [each for last, each in zip(before, self.words, strict=False) if each != last]
 
     def errors(self) -> list[tuple[bool, bool]]:
-        """(the runtime has trouble, its network has trouble) of each word that was new."""
+        """(runtime error, network error) of each of these messages."""
         return [(bool(each.error), bool(each.network_error)) for each in self.told]
 
 

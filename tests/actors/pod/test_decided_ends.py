@@ -48,7 +48,7 @@ class Owner(Actor):
 
 
 class Agent:
-    """One after the other on one host."""
+    """Agents that run one after the other on one host."""
 
     def __init__(self, host: SimulatedHost) -> None:
         made: list[DecidedEnds] = []

@@ -1,6 +1,6 @@
 """When a `PodWorker` asks for volumes.
 
-Once; when its pod uses more of them or shows something else; when told to.
+It asks once, again when its pod uses more volumes or shows other content, and when it is told to.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class World:
         self.tell(SyncPod(desired, operation))
 
     def renewals(self) -> list[bool]:
-        """Of each time it has asked, whether as a renewal."""
+        """For each request, whether it was a renewal."""
         return [message.renewal for message in self.asked]
 
 

@@ -62,7 +62,7 @@ def test_spec_3_2_a_container_of_a_never_pod_is_never_restarted(observed: Observ
 
 @given(_POLICIES, pictures())
 def test_actions_in_flight_are_not_decided_again(policy: str, observed: ObservedPod) -> None:
-    """With everything asked for now in flight, nothing more of the same names is asked for."""
+    """While all decided actions are in flight, none is decided for the same names."""
     the_pod = pod("a", "b", init=(FIRST, SIDE, SECOND), policy=policy)
     first = act(the_pod, observed)
     names = {each.container.name for each in (*first.start_init, *first.start)} | {each.name for each in first.kill}

@@ -159,7 +159,7 @@ def test_a_container_that_restarted_for_the_pod_level_does_not_restart_again() -
 
 
 def test_a_record_never_makes_a_container_restart() -> None:
-    """It may be older than the container, which was made with what it is given."""
+    """The record may be older than the container, which was made with the granted resources."""
     wanted = pod(container("app", BIG, "memory"), container("other", BIG))
     seen = running(*wanted.spec.containers)
     told = restored(wanted, seen, resources_of(pod(container("app", SMALL), container("other", SMALL)).spec))

@@ -1,4 +1,4 @@
-"""What of a pod a node refuses for good (spec 10.14, 17.4, 17.5)."""
+"""Why a node refuses a pod for good (spec 10.14, 17.4, 17.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on the disk of the book of allocations, over any order in which writes end."""
+"""What the disk has of the book of allocations, in whatever order the writes end."""
 
 from __future__ import annotations
 

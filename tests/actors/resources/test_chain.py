@@ -48,7 +48,7 @@ def verdict(desired: Pod, *others: Allocation, **node: Any) -> Verdict:
 
 
 def test_10_14_the_first_rule_that_says_no_is_the_reason() -> None:
-    """Each step of the list mends what the one before it said."""
+    """Each step removes the reason that the step before gave."""
     bad: dict[str, Any] = {
         "security_context": PodSecurityContext(
             sysctls=(Sysctl(name="kernel.panic", value="1"),),

@@ -1,6 +1,6 @@
 """Static pods that another agent runs keep their UIDs.
 
-Not where anything shows another manifest, or another pod.
+They do not if anything shows another manifest or another pod.
 """
 
 from __future__ import annotations

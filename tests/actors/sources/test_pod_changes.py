@@ -1,4 +1,4 @@
-"""Which changes of a status alone say anything to a pod's worker."""
+"""Which changes of a status alone matter to a pod's worker."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class World:
         self.say(None)
 
     def say(self, message: Any) -> list[tuple[str, str]]:
-        """Tell the storage and give what the sync loop was told in consequence."""
+        """Tell the storage; returns what the sync loop was told because of it."""
         before = len(self.told)
         if message is not None:
             self.storage.tell(message)

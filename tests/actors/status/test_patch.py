@@ -82,7 +82,7 @@ def test_equal_statuses_need_no_write_and_what_others_own_is_not_taken_away():
 
 
 def test_removing_the_reason_of_a_condition_is_requested_separately():
-    """A text that somebody else has put there meanwhile was not asked away, and is with the next write."""
+    """This patch does not remove a text that somebody else wrote meanwhile. The next one does."""
     wanted = PodStatus(conditions=(condition("Ready", "False"),))
     sent = asked_in(status_patch("u1", PodStatus(conditions=(READY,)), wanted))
     shown = PodStatus(conditions=(condition("Ready", "False", reason="Theirs"),))

@@ -1,4 +1,4 @@
-"""What is known of one pod's status: when the API shows what it is to show."""
+"""When the API shows the status of a pod as it should be."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def shown(version: str, **condition: Any) -> Pod:
 
 
 def test_a_condition_text_of_somebody_else_is_removed_once() -> None:
-    """It is not asked away where nobody knew of it; and not again and again from a server that keeps it."""
+    """It is not removed if nobody knew of it, and not again from a server that keeps it."""
     computed = shown("0", status="False").status
     assert computed is not None
     known = Published(shown("1", status="True"), computed)

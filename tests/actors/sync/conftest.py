@@ -1,4 +1,4 @@
-"""Worlds that are stopped when a test is through with them."""
+"""Worlds that are stopped after each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One life of a static pod at a time, and who runs that nobody desires."""
+"""A static pod has one life at a time. Pods that run and that nobody desires."""
 
 from __future__ import annotations
 

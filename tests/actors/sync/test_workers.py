@@ -1,4 +1,4 @@
-"""Who gets a worker, what that is told, and who is let go."""
+"""Which pods get a worker, what it is told, and when it is released."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SyncLoopActor` with workers played by hand, and everybody whom it tells something."""
+"""`SyncLoopActor` with workers played by hand, and a recorder for each other partner."""
 
 from __future__ import annotations
 

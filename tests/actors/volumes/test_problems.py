@@ -42,7 +42,7 @@ NAMES = ("one", "two", "three")
 
 
 class Workers(Actor):
-    """Stands where the sync loop would: passes on that everybody is to ask again."""
+    """Stands in for the sync loop: tells all workers to ask again."""
 
     def __init__(self, workers: dict[str, ActorRef]) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ class Storm:
             assert "globalmount" not in operation or not self.in_use, f"{operation}: under {self.in_use}"
 
     def hear(self) -> None:
-        """A pod that was told that all is there has containers, until it is released."""
+        """A pod whose volumes are complete has containers until it is released."""
         answers = self.host.agent.answers
         for answer in answers[self.heard :]:
             if isinstance(answer, VolumesReleased):

@@ -29,7 +29,7 @@ spec:
 def explained(directory: Path, wanted: str, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     """What is told of a pod, as soon as that holds.
 
-    Each question takes a process, which is patience enough.
+    Each question starts a process, so a bounded number of questions waits long enough.
     """
     document: dict[str, Any] = {}
     for _ in range(100):

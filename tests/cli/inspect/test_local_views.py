@@ -24,7 +24,7 @@ def world() -> World:
 
 
 def silence(world: World) -> None:
-    """Who publishes the pods says nothing any more."""
+    """The actor that publishes the pods no longer answers."""
     ref = world.node.node.system.find("/node/status-manager")
     assert ref is not None
     ref.stop()

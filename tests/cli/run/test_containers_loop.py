@@ -42,7 +42,7 @@ def capabilities(api: LoopThread, containers: LoopThread, root: str) -> NodeCapa
 
 
 def attacks(attackers: LoopThread, can: NodeCapabilities) -> list[Any]:
-    """Functions that each put one question to one server that means ill."""
+    """Functions that each ask one malicious server once."""
     made: list[Any] = []
     for scheme, kinds in (("http", HTTP_ATTACKS), ("https", TLS_ATTACKS)):
         for attack in kinds.values():
@@ -75,7 +75,7 @@ async def round_trips(count: int) -> int:
 
 
 def test_probes_and_hooks_run_on_no_loop_of_the_api_client(tmp_path: Any) -> None:
-    """A loop thread starts with its first work: that of the API client never does."""
+    """A loop thread starts with its first work, so the one of the API client never starts."""
     with closing(LoopThread("of-the-api")) as api, closing(LoopThread("of-containers")) as containers:
         can = capabilities(api, containers, str(tmp_path))
         with closing(LoopThread("attackers")) as attackers:

@@ -100,7 +100,7 @@ def joining(served: EmbeddedApi, tmp_path: Path) -> Iterator[Joining]:
 
 
 def test_an_agent_that_begins_again_waits_for_the_request_of_the_one_before(joining: Joining) -> None:
-    """Whoever approves it, in an hour or after a restart of the machine, has let the node in."""
+    """An approval lets the node in, even an hour later or after a restart of the machine."""
     assert not joining.join(waits=False)
     (request,) = joining.requests()
     assert request.metadata.name.startswith("node-csr-")
@@ -166,7 +166,7 @@ def test_a_node_that_may_not_ask_ends_and_says_what_to_do(joining: Joining, code
 
 
 def test_the_credentials_of_the_bootstrap_are_read_each_time(joining: Joining) -> None:
-    """The token of the first start has long ended when they are needed again: somebody writes another."""
+    """The token of the first start has expired when it is needed again. Somebody writes a new one."""
     path = joining.directory / "bootstrap.conf"
     given = Path(joining.start.node.bootstrap_kubeconfig)
     start = replace(joining.start, node=msgspec.structs.replace(joining.start.node, bootstrap_kubeconfig=str(path)))

@@ -1,4 +1,4 @@
-"""The machine is looked at before anything is changed, and prepared as far as rights go."""
+"""The agent checks the machine before it changes it, and prepares it as far as its rights allow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUIET = KubeletConfiguration(fail_cgroup_v1=False, fail_swap_on=False)
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> LocalKernelParameters:
-    """One whose memory is not promised freely, and that has few other parameters."""
+    """A kernel that does not overcommit memory, with few other parameters."""
     (tmp_path / "sys/vm").mkdir(parents=True)
     (tmp_path / "sys/vm/overcommit_memory").write_text("0\n")
     (tmp_path / "sys/vm/panic_on_oom").write_text("0\n")

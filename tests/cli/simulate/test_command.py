@@ -275,7 +275,7 @@ def test_while_a_failure_is_shrunk_no_world_is_kept_that_is_over(impossible: Pat
 
 
 class Ring:
-    """What only a look for rings frees."""
+    """An object that only the garbage collector can free."""
 
     def __init__(self) -> None:
         self.itself = self

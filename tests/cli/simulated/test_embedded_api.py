@@ -1,4 +1,4 @@
-"""The embedded API server of commands: nothing of it is left, whatever else is where it lived."""
+"""The embedded API server of commands leaves nothing behind, whatever else is in its directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a node is shown: what a person is to copy is there, whole, in every form."""
+"""How a node is shown: in every form, what a person must copy is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drop-ins lie over the file in the order of their names, as RFC 7386 merges (spec 12.1)."""
+"""Drop-ins are merged over the file in the order of their names, as RFC 7386 says (spec 12.1)."""
 
 from config.kubelet.drop_ins import NamedBytes, merge_documents
 

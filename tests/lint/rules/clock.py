@@ -2,8 +2,8 @@
 
 See design, kernel, point 8.
 
-Who reads the clock of the machine, draws his own numbers or starts his own threads cannot be run in virtual time, nor
-twice the same way. The kernel's dispatchers and the adapters of `runtime/` are where the real ones live.
+Code that reads the clock of the machine, draws its own numbers or starts its own threads cannot run in virtual time,
+and cannot run twice in the same way. The kernel's dispatchers and the adapters of `runtime/` have the real ones.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def _attributes(module: Module) -> frozenset[str]:
 
 
 def _sets_of(scope: ast.AST, outer: frozenset[str]) -> frozenset[str]:
-    """Names that are sets all through the scope. `outer`: those that it knows from without."""
+    """Names that are sets in the whole scope. `outer`: those of the scopes around it."""
     sets: set[str] = set()
     others: set[str] = set()
     for name, is_set in _bindings(scope, outer):

@@ -1,4 +1,4 @@
-"""What a refusal says, and which call is made again."""
+"""What a refusal says, and which calls are repeated."""
 
 from __future__ import annotations
 

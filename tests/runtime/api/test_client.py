@@ -212,7 +212,7 @@ def test_no_more_calls_are_in_flight_than_allowed_and_they_leave_in_order(serve:
 
 
 class Pauses:
-    """Waits for nothing, and remembers how long it should have."""
+    """Does not wait, and notes for how long it should have waited."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

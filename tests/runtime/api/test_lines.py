@@ -65,7 +65,7 @@ def test_leases_have_no_limit_and_wait_behind_no_burst(serve: Serve, open_lines:
 
 
 def test_reviews_take_nothing_from_the_limits_of_the_node(serve: Serve, open_lines: Open) -> None:
-    """Whoever reaches the node's port makes it ask; pods must not wait for that."""
+    """Anybody who reaches the node's port causes reviews. Pods must not wait for those."""
     server = serve(echo)
     lines = open_lines(server, qps=0.001, burst=2, event_qps=0.001, event_burst=1)
     assert isinstance(lines.reviews, LimitedApi)
@@ -92,7 +92,7 @@ def test_a_lifted_limit_leaves_nothing_in_between(serve: Serve, open_lines: Open
 
 
 def swallows(silent: threading.Event) -> Callable[[web.Request], Any]:
-    """As a network does that lost its way: connections stand, and nothing comes through any more."""
+    """Swallow everything, like a broken network: connections stay open, and nothing comes through."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         if "watch" in request.query:

@@ -41,7 +41,7 @@ def test_a_server_of_the_named_authority_is_trusted(
 def test_an_authority_is_trusted_as_it_is_named_also_without_the_one_that_signed_it(
     serve: Serve, connect: Connect
 ) -> None:
-    """As all other clients of a cluster do: many clusters have an authority that a company's has signed."""
+    """All other clients do so: in many clusters a company's authority has signed the cluster's."""
     below = Certificates("cluster", above=Certificates("company"))
     server = serve(echo, certificates=below)
     client = connect(server.access(certificate_authority=Pem(data=below.authority)))

@@ -1,4 +1,4 @@
-"""Processes are moved where they belong (spec 10.6), on trees of directories."""
+"""Processes are moved into their cgroups (spec 10.6), on trees of directories."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What lies beneath a directory is found, and nothing else.
 
-How links are turned meanwhile: see test_sub_path.py.
+`test_sub_path.py` changes links meanwhile.
 """
 
 from __future__ import annotations

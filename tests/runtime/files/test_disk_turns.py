@@ -1,6 +1,6 @@
-"""Turns at a disk: callers may leave, and the last operation comes after the one before.
+"""Turns at a disk: callers may leave, and the last operation runs after all others.
 
-The last operation gives back what the others opened.
+It releases what the others have opened.
 """
 
 from __future__ import annotations

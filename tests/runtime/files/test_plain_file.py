@@ -25,7 +25,7 @@ ID = "4f2c" * 16
 
 @contextmanager
 def opened(path: Path) -> Iterator[Callable[[], int]]:
-    """How often what has this name was opened meanwhile, as the kernel saw it; O_PATH opens nothing."""
+    """How often the kernel saw a file of this name opened meanwhile; O_PATH does not count."""
     libc = ctypes.CDLL(None, use_errno=True)
     watch = libc.inotify_init1(os.O_NONBLOCK)
     assert watch >= 0

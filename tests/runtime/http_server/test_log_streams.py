@@ -88,7 +88,7 @@ class _Counted:
 
 @contextmanager
 def serving(cri: OneContainer, source: Counting, answered: threading.Event | None = None) -> Iterator[HttpListener]:
-    """`answered` is set when a request is over, however it ended."""
+    """`answered` is set at the end of each request, however it ended."""
     streams = LogStreams(cri, source)
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
@@ -155,7 +155,7 @@ def test_disks_that_hang_cost_those_who_read_them_and_nobody_else(tmp_path: Path
 
 
 def test_a_client_that_leaves_during_a_slow_read_leaves_no_file_open(tmp_path: Path) -> None:
-    """People press Ctrl-C when nothing comes, and an agent lives for months."""
+    """People press Ctrl-C if nothing comes. Over months that would use up all descriptors."""
     log = tmp_path / "0.log"
     files = (log, tmp_path / "0.log.20260101-000003", tmp_path / "0.log.20260101-000006")
     for each in files:

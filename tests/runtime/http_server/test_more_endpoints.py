@@ -45,7 +45,7 @@ def test_a_runtime_that_makes_no_checkpoints_says_so(there: Served) -> None:
 
 
 def test_an_unknown_pod_list_is_503_and_not_an_empty_list(tmp_path: Path) -> None:
-    """Whoever asks would take every pod for gone, and kubectl say that there is none of this name."""
+    """From an empty list, clients conclude that every pod is gone, and kubectl finds no pod."""
     with served(tmp_path) as silent:
         assert silent.ask("/pods").status == silent.ask(LOG).status == 200
         silent.node.stop()

@@ -38,7 +38,7 @@ def test_the_names_in_a_path(path: str, endpoint: ServerEndpoint, names: dict[st
 
 
 def test_head_requests_for_streams_are_refused() -> None:
-    """Its length is not known, and who follows a log would wait for ever."""
+    """Their length is unknown, and a client that follows a log would wait for ever."""
     assert asked("HEAD", "/pods", EVERYTHING).endpoint is ServerEndpoint.PODS
     for path in ("/containerLogs/ns/web/main", "/ui/live/stream"):
         with pytest.raises(HttpRefusal) as refused:

@@ -47,7 +47,7 @@ async def who(request: web.BaseRequest) -> web.StreamResponse:
 
 
 def judged(tls: ServingTls) -> Handler:
-    """Says who asks, and what is wrong with his certificate.
+    """Says who asks, and what is wrong with the client's certificate.
 
     Lets everybody in, so that connections are kept.
     """

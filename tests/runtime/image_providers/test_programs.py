@@ -1,4 +1,4 @@
-"""Credential programs as they are: what they are told, and what becomes of those that do as they like."""
+"""Real credential programs: their input, and what happens to those that misbehave."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ print("the end")
     ],
 )
 def test_a_process_ends_although_a_thread_hangs(does: str, ends: str) -> None:
-    """A dead disk or name server must not keep the agent from ending, nor its successor from starting."""
+    """A dead disk or name server must not stop the agent from ending, or the next one from starting."""
     program = HANGING.format(does=does, ends=ends)
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=120, check=False)
     assert (ended.returncode, ended.stdout) == (0, b"the end\n")

@@ -1,4 +1,4 @@
-"""Memory that a burst has used is given back, though some of its objects live on among those that go."""
+"""The memory of a burst is given back, although some of its objects stay alive between the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that the agent runs end with it, even where it is killed while they hang."""
+"""Programs that the agent runs end with it, even if it is killed while they hang."""
 
 from __future__ import annotations
 

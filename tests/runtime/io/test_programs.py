@@ -1,4 +1,4 @@
-"""Programs that the loop runs: read, and ended whatever they and their children do with the pipes."""
+"""Programs that the loop runs end, whatever they and their children do with the pipes."""
 
 from __future__ import annotations
 

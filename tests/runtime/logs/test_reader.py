@@ -107,7 +107,7 @@ def test_lines_since_a_time(log: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_skipped_log_lines_are_read_in_steps(tmp_path: Path, packed: bool) -> None:
-    """The last minute of a large log: reading up to there takes longer than a disk is waited for."""
+    """Reading a large log up to its last minute takes longer than the limit for a disk."""
     early = line(1, "x" * 1000).encode() * (3 * STEP_BYTES // 1000)
     if packed:
         (tmp_path / "0.log.20260101-000003.gz").write_bytes(gzip.compress(early))

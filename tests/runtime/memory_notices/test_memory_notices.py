@@ -44,7 +44,7 @@ class Heard:
             assert self._changed.wait_for(lambda: self.times >= times, WAIT), "the kernel has said nothing"
 
     def wait_and_end(self, watch: MemoryWatch, process: subprocess.Popen[bytes]) -> None:
-        """What the process does is to be heard of; then nothing is left of either."""
+        """Wait for the notice of what the process does; then remove both."""
         try:
             self.wait()
         finally:

@@ -1,4 +1,4 @@
-"""Plugins at sockets below a directory: which are seen, when one is told of, and what is said to them."""
+"""Plugins at sockets below a directory: which are seen, and when, and what they are told."""
 
 from __future__ import annotations
 

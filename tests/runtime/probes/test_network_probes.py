@@ -55,7 +55,7 @@ class Servers:
         return self._prober.probe("c", "liveness", check, LONG)
 
     def ask(self, check: Check, timeout_ns: int = LONG) -> ProbeAnswer:
-        """An answer; on a machine that is too busy to say anything, as `LATE` means, asked again."""
+        """An answer. If the machine was too busy (`LATE`), ask again."""
         while True:
             answer = self._prober.probe("c", "liveness", check, timeout_ns).result(2 * LONG // SECOND)
             if answer.outcome is not ProbeOutcome.LATE:

@@ -1,6 +1,6 @@
 """The checksums in the files of allocations.
 
-They are right whatever was written before, and cheap where little has changed.
+They are right whatever was written before, and cheap if little has changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the flags name is read from disk, and what is missing there is told clearly."""
+"""Files that flags name are read, and errors name the missing ones."""
 
 from pathlib import Path
 

@@ -126,7 +126,7 @@ def test_a_server_name_does_not_make_mount_read_another_fstab(tmp_path: Path):
 
 @pytest.mark.parametrize("program", ["mount", "umount", "mkfs.ext4", "fsck.ext4", "blkid"])
 def test_the_programs_of_the_host_take_no_operand_for_an_option(program: str):
-    """The real ones: each says of `--version` that there is no such file, and tells no version."""
+    """The real programs: each treats `--version` as a missing file, and does not print its version."""
     operands = ("--version", "--version") if program == "mount" else ("--version",)
     ended = HostCommands().run(HostCommand(program, operands=operands), 120)
     assert ended.code not in (0, NOT_FOUND)

@@ -184,7 +184,7 @@ def _swap(path: Path, target: str) -> None:
 @pytest.mark.parametrize("step", ["a", "b", "mount"])
 @pytest.mark.parametrize("swapped", ["a", "a/b"])
 def test_a_link_put_in_the_way_at_any_moment_leads_nowhere_out(world: World, step: str, swapped: str):
-    """What is mounted is what was found before the swap, or nothing is."""
+    """The agent mounts what it found before the swap, or nothing."""
     (world.volume / "a" / "b").mkdir(parents=True)
     (world.volume / "a" / "b" / "file").write_text("x")
     (world.host / "b").mkdir()
@@ -221,7 +221,7 @@ def test_a_directory_put_in_the_place_of_a_new_one_keeps_its_mode(world: World):
 
 
 def test_a_parent_link_leads_to_the_directory_it_was_reached_from(world: World):
-    """A directory that is moved out of the volume meanwhile takes nobody along."""
+    """A directory that is moved out of the volume meanwhile does not lead out of it."""
     (world.volume / "a" / "b").mkdir(parents=True)
     (world.volume / "a" / "b" / "up").symlink_to("../../file")
     (world.volume / "file").write_text("inside")

@@ -1,4 +1,4 @@
-"""Garbage collection in the embedded API server: what is owned goes with its owners, on virtual time."""
+"""Garbage collection in the embedded API server: owned objects go with their owners."""
 
 from __future__ import annotations
 
@@ -319,7 +319,7 @@ def test_without_garbage_collection_deletion_policies_have_no_effect():
 
 
 def left_of(owners: dict[str, set[str]], name: str, policy: str) -> None:
-    """The same, as a table of names: what is left when that object has been deleted."""
+    """As a table of names: which objects are left after that one was deleted."""
     del owners[name]
     for other in [other for other, named in owners.items() if name in named]:
         if other not in owners:

@@ -75,7 +75,7 @@ def test_the_token_volume_is_left_out_where_nobody_wants_it(server: Server, wher
 
 
 def from_template(server: Server, name: str, spec: Any) -> Asked:
-    """A pod that is sent as a document, as who stands beside the server sends it."""
+    """A pod that is sent as a document, as callers in the server's process send it."""
     body = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": spec}
     return Asked(server.server.handle(ApiRequest("POST", PODS, (), body)))
 

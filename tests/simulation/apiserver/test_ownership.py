@@ -1,4 +1,4 @@
-"""What becomes of what is owned: the table of policies, finalizers and verdicts."""
+"""What happens to owned objects: the table of policies, finalizers and verdicts."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ METADATA = {"name": "demo", "namespace": "default", "labels": {"a": "b"}}
 
 
 def said(value: Any) -> Any:
-    """Without what is there only because Go writes it: zeros and what is empty."""
+    """The document without the zeros and empty values that Go writes."""
     if isinstance(value, dict):
         return {name: said(part) for name, part in value.items() if part not in (None, {}) and repr(part) != "0"}
     return [said(part) for part in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""What is made of a version once is that of the version, and of no other."""
+"""An object decoded from a version is reused for this version, and for no other."""
 
 from __future__ import annotations
 

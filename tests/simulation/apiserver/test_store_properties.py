@@ -1,6 +1,6 @@
-"""Whoever lists once and then follows knows, at any time, what a list would show.
+"""A client that lists once and then watches knows at any time what a list would show.
 
-Whatever is done meanwhile.
+That holds whatever happens meanwhile.
 """
 
 from __future__ import annotations

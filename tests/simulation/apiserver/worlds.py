@@ -1,4 +1,4 @@
-"""A server on virtual time, and a hand to ask it with."""
+"""A server on virtual time, and a client of it."""
 
 from __future__ import annotations
 

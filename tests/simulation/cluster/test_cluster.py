@@ -335,7 +335,7 @@ class TimeIsUpError(Exception):
 
 
 def interrupted(operation: Callable[[], object]) -> None:
-    """Begin it, and be torn out of it by a signal."""
+    """Begin it, and interrupt it by a signal."""
 
     def came(*_: object) -> None:
         raise TimeIsUpError

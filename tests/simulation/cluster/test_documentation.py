@@ -1,6 +1,6 @@
 """The examples of docs/how-to/testing-with-actorlet.md run as they stand.
 
-They are a stranger's files in a directory of his own.
+They are files of a user in a directory of their own.
 """
 
 from __future__ import annotations

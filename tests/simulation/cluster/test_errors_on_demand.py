@@ -1,4 +1,4 @@
-"""Errors that a test orders, as users of a real cluster read them; and orders that no pod takes."""
+"""Errors that a test orders, as users of a real cluster read them; and orders that match no pod."""
 
 from __future__ import annotations
 

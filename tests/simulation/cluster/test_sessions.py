@@ -35,14 +35,14 @@ class Session:
         self.socket = socket
 
     async def said(self) -> bytes:
-        """The next words on standard output; what says that it has begun is passed over."""
+        """The next words on standard output, without those that say that the session has begun."""
         while True:
             message = await self.socket.receive_bytes(timeout=PATIENCE_S)
             if message[0] == STDOUT and len(message) > 1:
                 return message[1:]
 
     async def rest(self) -> tuple[bytes, Any]:
-        """What standard output has to say still, and the Status at the end."""
+        """The rest of standard output, and the Status at the end."""
         out, status = b"", None
         async for message in self.socket:
             out += message.data[1:] if message.data[0] == STDOUT else b""

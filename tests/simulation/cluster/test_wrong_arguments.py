@@ -1,4 +1,4 @@
-"""What a test is told that asks for a cluster that cannot be: one sentence, and no trace of our code."""
+"""A test that asks for an impossible cluster gets one sentence, and no traceback of our code."""
 
 from __future__ import annotations
 

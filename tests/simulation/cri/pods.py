@@ -1,4 +1,4 @@
-"""A pod on a simulated runtime, driven verb by verb: what the tests of this folder are written with."""
+"""A pod on a simulated runtime, driven verb by verb by the tests of this folder."""
 
 from __future__ import annotations
 

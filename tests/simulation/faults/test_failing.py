@@ -1,6 +1,6 @@
-"""Actors that fail by chance: which, how often, at what of their work, until when.
+"""Actors that fail by chance: which, how often, at which messages, and until when.
 
-And an agent that does not heal.
+And an agent that does not recover.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ APP = StartFiles("/logs/app", lambda _: "/pods/message")
 
 
 class Disk:
-    """A disk to do the same things on, real or simulated: `at` gives a path on it."""
+    """A real or a simulated disk for the same operations. `at`: a path on it."""
 
     def __init__(self, root: str, host: SimulatedHost | None) -> None:
         self.root = root

@@ -22,7 +22,7 @@ TEXT = b"2026-01-01T00:00:00.0Z stdout F line\n" * 1000
 
 
 class Disk:
-    """A directory to do the same things in, real or simulated."""
+    """A real or a simulated directory for the same operations."""
 
     def __init__(self, root: str, tree: FileTree | None) -> None:
         self.root = root

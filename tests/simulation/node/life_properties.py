@@ -32,7 +32,7 @@ LOOK_AGAIN_S = 17
 
 
 def the_phase_never_goes_back(life: Life) -> None:
-    """Not of a static pod whose containers were removed and whose agent was killed: nobody knows it."""
+    """A static pod is exempt if its containers were removed and its agent killed: nobody knows its phase."""
     plan = life.plan
     if not plan.joined and plan.what_happens >= {"agent", "lose"}:
         return
@@ -44,9 +44,9 @@ def the_phase_never_goes_back(life: Life) -> None:
 
 
 def what_shall_run_once_runs_once(life: Life) -> None:
-    """A container whose policy is Never begins again only after an end that a rule of its own is about.
+    """A container with the policy Never starts again only after an end that one of its rules matches.
 
-    What other hands have removed is not known to have run (spec 3.4: no status, so it is started).
+    A container that somebody else removed counts as never run (spec 3.4: no status, so it is started).
     """
     plan = life.plan
     if plan.restarts_all:

@@ -263,7 +263,7 @@ def _look(life: Life) -> None:
 
 
 def _end(life: Life) -> None:
-    """Ask for the pod's end, maybe more than once, while other hands go on."""
+    """Ask for the pod's end, maybe more than once, while other operations go on."""
     world, plan = life.world, life.plan
 
     def order(grace_s: int) -> None:

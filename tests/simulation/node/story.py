@@ -1,4 +1,4 @@
-"""One eventful life of a whole node, told as text: for the proof that a seed decides everything.
+"""One eventful life of a whole node as text, to prove that a seed decides everything.
 
 Run as a program it prints the story: `python -m tests.simulation.node.story SEED`.
 """

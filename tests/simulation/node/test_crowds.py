@@ -1,4 +1,4 @@
-"""Many pods on one node, on both dispatchers: the crowd gets where it wants, whatever one of it does."""
+"""Many pods on one node, on both dispatchers: all get where they should, whatever one of them does."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def running(node: SimulatedNode) -> int:
 
 
 def threads_beside_lanes(driver: NodeDriver) -> int:
-    """One for each lane in use comes on top of what a node may have (design.md).
+    """Each lane in use adds one thread to what a node may have (design.md).
 
     A lane may have a few more.
     """

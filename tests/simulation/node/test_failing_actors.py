@@ -2,8 +2,8 @@
 
 The actor restarts (design.md, "Actors").
 
-A handler fails once, before its work is done or after it. What was to be said to it, and what it knew, is then lost but
-for what others tell again. Which actor and which message is drawn from the seed; `tox -e seeds` plays 200 of them.
+A handler fails once, before or after its work. Its message and its state are then lost, except for what others tell it
+again. Which actor and which message is drawn from the seed; `tox -e seeds` plays 200 of them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Nobody notices, and the next work is done as if nothing had been.
 
-What it had been told once is lost with it, and nothing else tells it that: who told it has to tell it again.
+It loses what it was told once. So whoever told it must tell it again.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def test_a_new_pod_starts_after_a_failure_of_an_actor_at_rest(names: tuple[str, 
 
 
 def test_a_driver_that_was_just_being_published_is_published_all_the_same(monkeypatch: pytest.MonkeyPatch):
-    """Nobody answers who it was that had asked: the driver would be about to be registered for ever."""
+    """Nobody answers the earlier request, so the driver would stay in registration for ever."""
     lost: list[PublishDriver] = []
 
     def fails_once(actor: CsiNodeActor, message: PublishDriver) -> None:

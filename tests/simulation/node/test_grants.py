@@ -1,7 +1,7 @@
 """`deploy/rbac.yaml` grants what agents ask for, and no more.
 
-That it grants enough every test of this folder shows, since their API server grants nothing else (`grants.py`). That
-each grant is used is shown here: these nodes do all that agents do with an API server.
+Every test of this folder shows that it grants enough, because their API server grants nothing else (`grants.py`). This
+module shows that each grant is used: its nodes do all that agents do with an API server.
 """
 
 from __future__ import annotations

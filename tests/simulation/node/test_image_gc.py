@@ -101,7 +101,7 @@ class WatchedWorld(World):
         gc.tell(ReclaimImages(self.asker))
 
     def images(self) -> list[str]:
-        """Numbers of those that are there."""
+        """The numbers of the images that exist."""
         tags = [tag for image in self.cri.state.images.values() for tag in image.repo_tags]
         return sorted(tag.rpartition(":")[2] for tag in tags if tag in IMAGES)
 
@@ -230,7 +230,7 @@ def test_pain_11_no_order_of_collections_and_starts_takes_an_image_from_a_pod(fi
 
 
 def test_a_removal_of_the_agent_before_that_is_done_while_a_container_is_made_costs_one_more_try() -> None:
-    """The lease of the agent that came after it could not hold it up (docs/reference/images.md)."""
+    """The next agent's lease could not stop it (docs/reference/images.md)."""
     world = World({"web": manifest("web", [container(image=IMAGES[0])])}, settings=images_of_size(MIB))
     image, removed = world.cri.state.image(IMAGES[0]), list[Image]()
     assert image is not None

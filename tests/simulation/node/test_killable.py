@@ -1,4 +1,4 @@
-"""An agent that stands still, whole or in one actor: nothing is lost, and all is done when it goes on."""
+"""An agent that is frozen, whole or in one actor, loses nothing and does all its work afterwards."""
 
 from __future__ import annotations
 

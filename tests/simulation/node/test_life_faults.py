@@ -58,7 +58,7 @@ def passes_init_containers_that_run(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_the_phase(patch: pytest.MonkeyPatch) -> None:
-    """The phase is computed from what is there, without memory, and shown as it is computed."""
+    """The phase is computed from what exists now, without memory, and shown like that."""
     patch.setattr(api_status, "TERMINAL", ())
     patch.setattr(published, "TERMINAL", ())
 

@@ -105,7 +105,7 @@ def test_the_failure_does_not_make_a_node_without_csi_node_ready():
 
 @pytest.mark.parametrize("later_s", [1, 3])
 def test_the_failure_does_not_make_a_node_in_shutdown_ready(later_s: int):
-    """Whenever the runtime was listed last, by which it would be ready."""
+    """Whenever the runtime was listed last: that list would make it ready."""
     configuration = KubeletConfiguration(enforce_node_allocatable=(), shutdown_grace_period=60 * SECOND)
     cluster = Cluster(configuration=configuration)
     cluster.create("web", annotations={"simulated.actorlet.dev/ignore-stop-signal": "true"})

@@ -144,9 +144,9 @@ def scraped(page: bytes) -> dict[str, float]:
 
 @pytest.mark.parametrize("down", [True, False])
 def test_a_runtime_that_is_away_costs_the_pods_and_not_the_node(down: bool) -> None:
-    """Who asks for a summary is not told that there are no pods.
+    """The summary does not say that there are no pods.
 
-    Who reads pages sees that something is missing.
+    The pages show that something is missing.
     """
     counted = Counted()
     cri: SimulatedCri = counted.world.cri

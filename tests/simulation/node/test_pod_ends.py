@@ -190,7 +190,7 @@ def test_spec_2_6_an_eviction_that_ends_in_time_is_not_complained_of():
 
 @pytest.mark.parametrize("code", ["0", "3"])
 def test_a_pod_that_had_ended_when_it_was_evicted_keeps_what_is_said_of_its_end(code: str):
-    """Its sandbox took long to stop. Whoever counts evictions, or failures, would count it."""
+    """Its sandbox took long to stop. Otherwise it would be counted as evicted or failed."""
     behaviour = {"run-for": "2s", "exit-code": code, "late": "StopPodSandbox=20s"}
     world = World({"job": manifest("job", behaviour=behaviour, restartPolicy="Never")}).start()
     world.until(lambda: world.phases().get("job") in ("Succeeded", "Failed"))
@@ -249,7 +249,7 @@ def test_a_clock_that_jumps_while_a_pod_ends_takes_no_time_from_its_sidecars(by_
 def test_an_agent_that_comes_while_a_pod_ends_gives_it_what_is_left_whatever_the_clock_says(
     by_ns: int, pre_stop: dict[str, Any] | None
 ):
-    """Clocks are set while machines start, and so are agents."""
+    """Clocks are set while machines start, which is when agents start."""
     fields: dict[str, Any] = {} if pre_stop is None else {"lifecycle": {"preStop": pre_stop}}
     cluster = Cluster()
     cluster.create(

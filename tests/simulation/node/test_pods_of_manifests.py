@@ -1,4 +1,4 @@
-"""What a person sees who puts, edits, renames and removes manifests on a node."""
+"""What a person sees who adds, edits, renames and removes manifests of a node."""
 
 from __future__ import annotations
 

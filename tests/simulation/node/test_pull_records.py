@@ -108,7 +108,7 @@ def test_an_agent_that_is_killed_at_any_await_of_a_pull_leaves_no_image_without_
 
 
 def test_records_that_hang_let_no_image_be_used_and_no_pod_hang() -> None:
-    """Each load hangs. The pod is told so again and again, and begins when the records come."""
+    """Each load hangs. The pod shows that after each try, and starts when the records are loaded."""
     world = World(PODS).start()
     world.run(60 * SECOND)
     before = pulled(world)

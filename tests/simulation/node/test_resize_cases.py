@@ -200,7 +200,7 @@ def in_the_kernel(resources: LinuxContainerResources | None) -> tuple[int, int, 
 
 
 def restarts_at(case: Case, name: str) -> int:
-    """Whether one way of the case restarts that container: 0 or 1."""
+    """Whether one change of the case restarts that container: 0 or 1."""
     both = tuple(zip((case.before[name], case.after[name]), case.whole, strict=True))
 
     def changes(resource: str) -> bool:
@@ -215,7 +215,7 @@ def restarts_at(case: Case, name: str) -> int:
 def faults(
     world: Cluster, pod: dict[str, Any], case: Case, wanted: dict[str, Resources], whole: Resources, ways: int
 ) -> Iterator[str]:
-    """What is not yet as it should be, after so many ways of the case."""
+    """What is not yet as it should be after so many changes of the case."""
     for condition in pod["status"]["conditions"]:
         if condition["type"].startswith("PodResize"):
             yield f"{case.what}: {condition}"
@@ -246,7 +246,7 @@ def faults(
 
 
 def await_all(world: Cluster, cases: list[Case], ways: int) -> None:
-    """Until every case is where so many ways lead, and it stays so."""
+    """Wait until every case is as expected after so many changes, and stays so."""
 
     def missing() -> list[str]:
         found, pods = list[str](), world.pods()

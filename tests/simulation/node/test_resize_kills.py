@@ -66,7 +66,9 @@ class Play:
             assert app_in(record) in (BEFORE[uids[uid]], AFTER[uids[uid]])
 
     def assert_all_is_done(self, when: str) -> None:
-        """Desired, allocated, actuated, runtime and cgroup are one, and only who must has restarted, once."""
+        """Desired, allocated, actuated, runtime and cgroup agree.
+
+        Only containers that must restart have restarted, once."""
         world, pods = self.world, self.world.pods()
         allocated, actuated = book_in(self._read(NAME)).records, actuated_in(self._read(ACTUATED_NAME))
         for name, wanted in AFTER.items():

@@ -1,4 +1,4 @@
-"""A runtime that says it has done what it has not (whole nodes).
+"""A runtime that claims to have done what it has not done (whole nodes).
 
 The agent tries again, and does not overload it.
 """
@@ -79,7 +79,7 @@ def test_a_container_whose_sandbox_was_lost_goes_with_its_pod_though_the_next_sa
 
 @pytest.mark.parametrize("late_s", [1, 15, 100])
 def test_a_runtime_that_tells_of_an_end_before_it_can_be_seen_delays_a_restart_and_does_not_lose_it(late_s: int):
-    """Be it that it can be seen only after the next list, which shows the end as well."""
+    """The end may become visible only after the next list, which shows it as well."""
     world = World({"web": manifest("web", [container("app")], behaviour={"run-for": "23s,forever"})}).start()
 
     def late(name: str, request: Any, do: DoVerb) -> Any:

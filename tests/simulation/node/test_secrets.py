@@ -1,4 +1,4 @@
-"""No secret that a node handles is in anything that it says, whatever fails and whoever repeats it.
+"""No output of a node has a secret, whatever fails and whoever repeats the secret.
 
 Every secret of these pods has a mark. The runtime, the storage driver and the API server repeat what they were told in
 their errors. Then everything that the agent has said is searched: the log at its highest verbosity, the trace, events,

@@ -40,7 +40,7 @@ def cluster(directory: Path) -> Cluster:
 
 
 def signed(by: Cluster) -> Authority:
-    """Approved requests of this cluster are, by this authority."""
+    """Let this authority sign the approved requests of this cluster."""
     authority = Authority(by.dispatcher.wall_ns())
     Signer(by.server, by.dispatcher, authority, timedelta(minutes=LASTS_MINUTES)).start()
     return authority

@@ -1,4 +1,4 @@
-"""What a container leaves behind at its end never holds up its pod, whatever reading it comes to."""
+"""The termination message of a container never holds up its pod, however reading it ends."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_pods_that_hang_in_the_runtime_hold_up_the_others_for_a_second_each_turn
 
 
 def others_run_after(count: int, starts_at_once: int, **spec: Any) -> int:
-    """When ten pods run that came after so many with this `spec`, which never start."""
+    """When ten pods run that came after so many pods with this `spec`, which never start."""
     cluster = Cluster(starts_at_once=starts_at_once)
     cluster.run(5 * SECOND)
     HungCalls(cluster.node.cri).hang("PullImage", image=IMAGE_OF_NOBODY)

@@ -67,7 +67,7 @@ def has_fewer_volumes(world: World, count: int) -> bool:
 
 
 def starts_and_ends(*, hung: int) -> tuple[list[float], list[float]]:
-    """How long a hundred pods take to run and to be gone, one by one.
+    """How long each of a hundred pods takes to run, and to be gone.
 
     So many pods with a dead volume are beside them.
     """

@@ -80,7 +80,7 @@ def replace_handler(
 
 
 def fail_once(monkeypatch: pytest.MonkeyPatch, kind: type[Message]) -> list[Message]:
-    """The first message of that kind to any worker is its failure; it is in the list then."""
+    """The first worker that gets a message of that kind fails; the message is then in the list."""
     handler, failures = SimulatedDispatcher(1).handlers_of(PodWorker)[kind], list[Message]()
 
     def fails(worker: PodWorker, message: Message) -> Any:
@@ -109,7 +109,7 @@ def let_fail(monkeypatch: pytest.MonkeyPatch, kind: type[Actor]) -> None:
 class World:
     """One simulated node in virtual time.
 
-    What must never be is looked for after every change of the runtime.
+    After every change of the runtime it checks what must never be.
     """
 
     def __init__(

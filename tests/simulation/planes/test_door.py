@@ -1,4 +1,4 @@
-"""The way of a real API server to the agents of simulated nodes, as that server goes it."""
+"""The way of a real API server to the agents of simulated nodes."""
 
 from __future__ import annotations
 

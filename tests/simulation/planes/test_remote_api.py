@@ -1,4 +1,4 @@
-"""What befalls the calls of an agent on their way to a real API server."""
+"""What happens to the calls of an agent on their way to a real API server."""
 
 from __future__ import annotations
 

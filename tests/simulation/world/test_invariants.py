@@ -1,4 +1,4 @@
-"""Each rule sees what it is there for: a world that breaks it is told by its name."""
+"""Each rule finds the worlds that break it, and reports them under its name."""
 
 from __future__ import annotations
 

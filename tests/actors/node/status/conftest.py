@@ -1,4 +1,4 @@
-"""Worlds that are looked over and stopped when a test is through with them."""
+"""Worlds that are checked and stopped after each test."""
 
 from __future__ import annotations
 

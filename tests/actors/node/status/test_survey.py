@@ -1,4 +1,4 @@
-"""`NodeSurveyActor`: what it looks at, how often, and that what does not answer stops nothing else."""
+"""`NodeSurveyActor`: what it examines, how often, and that a look that hangs stops no other."""
 
 from __future__ import annotations
 

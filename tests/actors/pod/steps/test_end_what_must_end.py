@@ -1,4 +1,4 @@
-"""What must not go on is asked to end, and no sandbox is made beside one that may still serve."""
+"""Containers that must end are asked to, and no sandbox is made beside one that may still serve."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """No container starts before the images of its pod are leased.
 
-And the reason that a container shows while its image cannot be pulled.
+While its image cannot be pulled, a container shows the reason.
 """
 
 from __future__ import annotations

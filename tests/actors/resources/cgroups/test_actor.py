@@ -171,7 +171,7 @@ def test_10_2_the_runtime_says_who_manages_cgroups() -> None:
 
 
 def let_directory_hang(monkeypatch: pytest.MonkeyPatch, uid: str) -> None:
-    """The lane comes to the cgroup of that pod, and never further."""
+    """The lane hangs at the cgroup of this pod."""
     make = CgroupOperations.make
 
     def hangs_there(
@@ -418,7 +418,7 @@ def test_11_7_every_operation_is_timed(scene: Scene) -> None:
 
 
 def test_taking_away_the_cgroup_of_a_pod_that_runs_would_be_seen() -> None:
-    """The simulated kernel kills what is in a cgroup that goes."""
+    """The simulated kernel kills the processes of a removed cgroup."""
     dispatcher = SimulatedDispatcher(1)
     cri = SimulatedCri(dispatcher, Settings(images=("busybox",)))
     config = PodSandboxConfig(

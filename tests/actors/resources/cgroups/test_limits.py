@@ -27,7 +27,7 @@ GI = 2**30
 
 
 def of(requests: dict[str, str] | None = None, limits: dict[str, str] | None = None) -> ResourceRequirements:
-    """As the API fills it in: what is limited but not asked for is asked for to the limit."""
+    """As the API server defaults it: a resource with a limit and no request requests its limit."""
     return ResourceRequirements(requests={**(limits or {}), **(requests or {})}, limits=limits or {})
 
 

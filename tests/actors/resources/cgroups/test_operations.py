@@ -86,7 +86,7 @@ def test_10_2_the_tree_of_either_version_and_driver(
 
 
 def _clear(path: Path) -> None:
-    """Files of the kernel go with their directory; those of a tree of directories have to be removed."""
+    """The kernel's files vanish with their directory. Those of a plain directory must be removed."""
     for file in path.rglob("*"):
         if file.is_file() and "pod1" in file.parent.name:
             file.unlink()

@@ -26,7 +26,7 @@ NAME = "disks.example.com"
 
 
 class Cluster(Actor):
-    """Who is told of drivers. `refusal`: what it says to the next that is published."""
+    """Hears of drivers. `refusal`: its answer to the next driver that is published."""
 
     def __init__(self, heard: list[Message], refusals: list[str]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A world that is stopped when a test is through with it."""
+"""A world that is stopped after each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever stands at any place of a definition or of an object, the answer is one of the API."""
+"""Whatever is at any place of a definition or an object, the answer is one of the API."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def with_odd(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
 
 
 def in_place(server: Server, path: str, body: Any) -> Any:
-    """The body with the version of what it is to replace, if it can say one."""
+    """The body with the version of the object that it replaces, if it can have one."""
     metadata = body.get("metadata") if isinstance(body, dict) else None
     found = server.get(path)
     if not isinstance(metadata, dict) or found.code != 200:

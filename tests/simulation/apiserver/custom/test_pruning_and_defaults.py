@@ -1,4 +1,4 @@
-"""What a schema does not know goes, what it has a default for comes, and all else stays the very same."""
+"""Pruning removes unknown fields, defaults add missing ones, and everything else stays as it is."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from typing import Any
 from simulation.apiserver.core import Core
 from simulation.apiserver.resources import PODS
 from simulation.apiserver.status import Json, forbidden
-from simulation.apiserver.store import Version
 
 TOKEN_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_SECONDS = 3607
@@ -66,14 +65,13 @@ def _add_service_account(core: Core, name: str, namespace: str, spec: Json) -> N
     if mounts is None:
         mounts = account.object.get("automountServiceAccountToken")
     if mounts is not False:
-        _add_token_volume(account, spec)
+        _add_token_volume(core, spec)
 
 
-def _add_token_volume(account: Version, spec: Json) -> None:
-    """All pods of an account have one name for the volume, so pods of one template share one spec."""
+def _add_token_volume(core: Core, spec: Json) -> None:
     volumes: list[Any] = list(spec.get("volumes") or ())
     known = next((one["name"] for one in volumes if str(one.get("name", "")).startswith("kube-api-access-")), None)
-    volume_name = known or f"kube-api-access-{account.uid[:5]}"
+    volume_name = known or f"kube-api-access-{core.suffix()}"
     used = False
     for field in ("initContainers", "containers"):
         if not spec.get(field):

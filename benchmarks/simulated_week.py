@@ -26,7 +26,8 @@ import psutil
 
 from benchmarks.agent_tables import live_objects, tables
 from benchmarks.soak_report import Measure, judged, page, plots
-from cli.simulate.play_watch import few_collections, silence
+from cli.simulate.play_watch import silence
+from runtime.io.rings import few_collections
 from simulation.play.play import Play
 from simulation.scenarios.pods import ContainerMix, PodMix, VolumeMix
 from simulation.scenarios.scenario import Scenario

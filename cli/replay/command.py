@@ -18,10 +18,11 @@ from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.main import own_version
 from cli.replay.steps import Stepper, UnknownActorError, parse_until
-from cli.simulate.play_watch import Interrupt, few_collections, interruptible, silence
+from cli.simulate.play_watch import Interrupt, interruptible, silence
 from cli.simulate.report import of
 from cli.simulate.trace_file import TraceFile
 from cli.simulate.trace_lines import readable, seconds
+from runtime.io.rings import few_collections
 from simulation.play.replay import Finding, Replay
 from simulation.play.saved_run import SavedRun, read_saved_run
 from simulation.scenarios.scenario import ScenarioError

@@ -26,13 +26,14 @@ from cli.command_parser import CommandParser
 from cli.file_errors import unwritable, why
 from cli.simulate.failed_runs import Played, Shrinking, shrunk_here, tell_failure
 from cli.simulate.kill_everywhere import sweep, sweep_lines
-from cli.simulate.play_watch import Interrupt, few_collections, interruptible, leave_rings_at_exit, watch
+from cli.simulate.play_watch import Interrupt, interruptible, watch
 from cli.simulate.report import all_seeds_line, report_lines
 from cli.simulate.seed_played import PartPlayed, SeedPlayed, name_of, part_played, peak_rss_bytes, seed_played
 from cli.simulate.seeds_side_by_side import SeedLost, SeedsSideBySide
 from cli.simulate.side_process import DiedError, NoProcessError
 from cli.simulate.trace_file import TraceFile
 from runtime.files.whole_file import write_whole
+from runtime.io.rings import few_collections, leave_rings_at_exit
 from simulation.chance.sometimes import KNOWN
 from simulation.play.kill_sweep import killable, with_kills
 from simulation.play.parts import parts_of

@@ -20,11 +20,12 @@ import msgspec
 
 from cli.file_errors import why
 from cli.main import own_version
-from cli.simulate.play_watch import Interrupt, few_collections, silence
+from cli.simulate.play_watch import Interrupt, silence
 from cli.simulate.report import of
 from cli.simulate.side_process import DiedError
 from cli.simulate.trace_lines import readable, seconds
 from runtime.files.whole_file import write_whole
+from runtime.io.rings import few_collections
 from simulation.play.failure import Failure, saved, shrunk_failure
 from simulation.play.saved_run import FoundIn, written
 

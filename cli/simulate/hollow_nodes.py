@@ -30,7 +30,6 @@ from cli.blocked_signals import blocking
 from cli.command_parser import CommandParser
 from cli.main import own_version
 from cli.run.log_lines import log_to
-from cli.simulate.play_watch import few_collections
 from config.credentials.kubeconfig import ApiAccess
 from config.documents.codec import DocumentError
 from config.flags.command_line import parse_flags
@@ -39,6 +38,7 @@ from config.values.name_rules import dns_subdomain
 from runtime.api.access import read_access
 from runtime.host.own_process import allow_open_files
 from runtime.io.event_loop import LoopThread
+from runtime.io.rings import few_collections
 from runtime.state.config_files import configuration_of
 from simulation.cri.behaviour_values import duration_ns
 from simulation.node.hollow_nodes import FILES_PER_NODE, HollowNodes, HollowPlan, HollowStatus

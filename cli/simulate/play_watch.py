@@ -5,9 +5,7 @@ It shows a bar with virtual and real time, ends the play in order at an interrup
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import logging
 import signal
 from collections.abc import Callable, Iterator
@@ -15,6 +13,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from cli.simulate.play_bars import PlayBars, now_s
+from runtime.io.rings import few_collections
 from simulation.play.play import Play
 
 SECOND_NS = 10**9
@@ -111,27 +110,3 @@ def silence() -> Iterator[None]:
         yield
     finally:
         logging.disable(logging.NOTSET)
-
-
-@contextlib.contextmanager
-def few_collections(grown_by: int = 5_000_000) -> Iterator[None]:
-    """Collect garbage seldom: reference counts free nearly all objects of a simulation.
-
-    `grown_by`: how many new objects start a pass. 100,000 objects in reference cycles take some 15 MB until then.
-    """
-    before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(grown_by, 20, 100)
-    try:
-        yield
-    finally:
-        gc.freeze()  # move all objects to the oldest generation: otherwise the next allocation starts a pass over them
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
-def leave_rings_at_exit() -> None:
-    """Skip the two garbage collections at exit: the memory is freed with the process."""
-    atexit.unregister(gc.freeze)
-    atexit.register(gc.freeze)

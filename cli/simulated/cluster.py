@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import errno
-import gc
 import logging
 import os
 import signal
@@ -29,8 +28,9 @@ from cli.simulated.embedded_api import PASSING_PREFIX, new_file, port
 from runtime.files.lock_file import LockFileError
 from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread
+from runtime.io.rings import leave_rings_at_exit, look_seldom_for_rings
 from simulation.cluster.control_port import ControlPort
-from simulation.cluster.new_cluster import new_cluster
+from simulation.cluster.new_cluster import RINGS_AFTER_OBJECTS, new_cluster
 from simulation.cluster.orders import NODES_AT_MOST, PODS_AT_MOST, Begin, OrderError
 
 
@@ -53,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         pause=options.pause,
     )
     logging.disable(logging.WARNING)
-    gc.set_threshold(200_000, 20, 100)
+    look_seldom_for_rings(RINGS_AFTER_OBJECTS)
+    leave_rings_at_exit()
     try:
         with ExitStack() as after:
             _serve(begin, options, after)

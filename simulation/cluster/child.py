@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import signal
@@ -20,7 +19,8 @@ import msgspec
 
 from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread, leave_to_others
-from simulation.cluster.new_cluster import new_cluster
+from runtime.io.rings import leave_rings_at_exit, look_seldom_for_rings
+from simulation.cluster.new_cluster import RINGS_AFTER_OBJECTS, new_cluster
 from simulation.cluster.orders import Begin, OrderError, read_order
 from simulation.cluster.running_cluster import RunningCluster
 
@@ -37,7 +37,8 @@ def main() -> int:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     logging.disable(logging.WARNING)
-    gc.set_threshold(200_000, 20, 100)
+    look_seldom_for_rings(RINGS_AFTER_OBJECTS)
+    leave_rings_at_exit()
     loop = LoopThread("cluster")
     with closing(loop):
         loop.submit(_serve(loop, answers, parent)).result()

@@ -13,7 +13,8 @@ import os
 import sys
 
 from cli.simulate.kill_everywhere import Sweep, sweep
-from cli.simulate.play_watch import Interrupt, interruptible, leave_rings_at_exit
+from cli.simulate.play_watch import Interrupt, interruptible
+from runtime.io.rings import leave_rings_at_exit
 from simulation.play.kill_sweep import killable
 from simulation.scenarios.scenario import library
 from tests.simulation.sizes import tiny

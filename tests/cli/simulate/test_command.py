@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import signal
 import subprocess
@@ -15,7 +14,6 @@ from typing import Any
 import pytest
 
 from cli.simulate.command import main
-from cli.simulate.play_watch import few_collections
 from simulation.play.saved_run import read_saved_run
 from simulation.scenarios.scenario import library, library_scenario
 from simulation.world.world import World
@@ -272,32 +270,6 @@ def test_while_a_failure_is_shrunk_no_world_is_kept_that_is_over(impossible: Pat
     assert main([str(impossible), "--seed", "3", "--failures", "."]) == 1
     assert len(counts) > 5
     assert max(counts) == 1, "the one that is played"
-
-
-class Ring:
-    """An object that only the garbage collector can free."""
-
-    def __init__(self) -> None:
-        self.itself = self
-
-
-def test_rings_are_looked_for_when_there_are_as_many_objects_more_as_one_says():
-    rings: weakref.WeakSet[Ring] = weakref.WeakSet()
-    with few_collections(10_000):
-        for _ in range(50_000):
-            rings.add(Ring())
-        assert len(rings) < 20_000
-
-
-def test_garbage_left_at_the_end_is_collected_with_the_next_full_collection():
-    rings: weakref.WeakSet[Ring] = weakref.WeakSet()
-    with few_collections():
-        rings.add(Ring())
-    made = [[number] for number in range(3 * gc.get_threshold()[0])]
-    assert made
-    assert len(rings) == 1
-    with few_collections():
-        assert not rings
 
 
 def test_a_play_does_not_wait_for_what_speaks_http_or_grpc():

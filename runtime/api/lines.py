@@ -28,6 +28,11 @@ DEFAULT_BURST = 100
 IN_FLIGHT_AT_MOST = 32
 LEASES_IN_FLIGHT_AT_MOST = 8
 EVENTS_IN_FLIGHT_AT_MOST = 8
+EVENTS_TOGETHER_NS = 140_000_000
+"""So 8 events leave at a time at 50 a second.
+
+After a burst of pods thousands of events wait, and nobody waits for them.
+"""
 REVIEWS_IN_FLIGHT_AT_MOST = 8
 REVIEW_QPS = 50
 REVIEW_BURST = 100
@@ -89,7 +94,8 @@ def api_lines(
     leases = ApiClient(connections, loop, in_flight=LEASES_IN_FLIGHT_AT_MOST, on_silence=on_silence)
     events = ApiClient(connections, loop, in_flight=EVENTS_IN_FLIGHT_AT_MOST)
     reviews = ApiClient(connections, loop, in_flight=REVIEWS_IN_FLIGHT_AT_MOST)
-    limited_main, limited_events = _limited(main, loop, qps, burst), _limited(events, loop, event_qps, event_burst)
+    limited_main = _limited(main, loop, qps, burst)
+    limited_events = _limited(events, loop, event_qps, event_burst, together_ns=EVENTS_TOGETHER_NS)
     limited_reviews = _limited(reviews, loop, REVIEW_QPS, REVIEW_BURST)
     limited = (limited_main, limited_events, limited_reviews)
     closers = [line for line in limited if isinstance(line, LimitedApi)]
@@ -106,6 +112,8 @@ def api_lines(
     )
 
 
-def _limited(api: ApiClient, loop: LoopThread, qps: float | None, burst: int) -> Api:
+def _limited(api: ApiClient, loop: LoopThread, qps: float | None, burst: int, *, together_ns: int = 0) -> Api:
     bucket = bucket_of(qps, burst)
-    return api if bucket is None else LimitedApi(api, bucket, time.monotonic_ns, loop.post_later)
+    if bucket is None:
+        return api
+    return LimitedApi(api, bucket, time.monotonic_ns, loop.post_later, together_ns=together_ns)

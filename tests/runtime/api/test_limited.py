@@ -96,6 +96,27 @@ def test_one_timer_serves_the_whole_queue(api: LimitedApi, behind: Recorded, tim
     assert time.timers_made == 98
 
 
+def test_calls_that_wait_together_leave_together_and_no_slower(behind: Recorded, time: VirtualTime) -> None:
+    bucket = TokenBucket(50, 100)
+    api = LimitedApi(behind, bucket, lambda: time.now_ns, time.schedule, together_ns=140 * MS)
+    for number in range(500):
+        ask(api, str(number))
+    time.run_until(20_000 * MS)
+    waves = sorted({at_ns for _, at_ns in behind.came})
+    assert len(behind.came) == 500
+    assert len(waves) <= 1 + 400 / 8
+    assert behind.came[-1][1] <= 400 * 20 * MS + 140 * MS
+
+
+@pytest.mark.parametrize(("burst", "expected"), [(1, [0, 100, 200, 300]), (2, [0, 0, 200, 200]), (9, [0, 0, 0, 0])])
+def test_waiting_together_costs_no_token(burst: int, expected: list[int], behind: Recorded, time: VirtualTime) -> None:
+    api = LimitedApi(behind, TokenBucket(10, burst), lambda: time.now_ns, time.schedule, together_ns=1000 * MS)
+    for name in "abcd":
+        ask(api, name)
+    time.run_until(20_000 * MS)
+    assert [at_ns for _, at_ns in behind.came] == [each * MS for each in expected]
+
+
 def test_a_late_timer_lets_go_of_what_is_due(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
     for name in "abcde":
         ask(api, name)

@@ -148,18 +148,24 @@ class SyncPod(SoleMessage, frozen=True):
 
     `runtime`: the last report of the runtime's state, for a worker that has not had one. It is part of this message
     because the mailbox may take no second one. `around`: the cluster as it is now, where that is known, for a worker
-    that is about to begin.
+    that is about to begin. `nothing_begun`: the pod came after this agent did, and this is its first worker, so the
+    runtime can have nothing of it.
     """
 
     pod: Pod
     operation: Operation
     runtime: RuntimeStateObserved | None = None
     around: PodInputs | None = None
+    nothing_begun: bool = False
 
     def merged(self, waiting: Self) -> Self:
         operation = _MERGED[waiting.operation, self.operation]
         runtime, around = self.runtime or waiting.runtime, self.around or waiting.around
-        return msgspec.structs.replace(self, operation=operation, runtime=runtime, around=around)
+        # A worker that has failed before it took the waiting message has begun nothing either.
+        nothing_begun = self.nothing_begun or waiting.nothing_begun
+        return msgspec.structs.replace(
+            self, operation=operation, runtime=runtime, around=around, nothing_begun=nothing_begun
+        )
 
 
 class TerminatePod(Message, frozen=True):

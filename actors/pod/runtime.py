@@ -4,7 +4,8 @@
 what is new or has another state than at the last look; nothing else about a container changes. The list alone says that
 a sandbox has ended. What vanishes between the list and its status call is not there.
 
-After the first look, the observer asks only about what is in doubt: what the runtime has reported as changed, and what
+The first look at a pod that came after this agent did asks nothing: there is nothing of it. After the first look, the
+observer asks only about what is in doubt: what the runtime has reported as changed, and what
 the worker itself has changed. Doubt about one sandbox or container takes one status call. Doubt about everything takes
 the lists again: after a call with an unknown outcome, or a report about something that was never seen. A runtime may
 report a change before its lists show it, and does not report it twice. So the report is kept until it is seen, and the
@@ -112,6 +113,10 @@ class PodObserver:
         """How many looks in a row were behind those reports."""
 
     # --- doubt ------------------------------------------------------------------------------------------------------
+
+    def nothing_begun(self) -> None:
+        """Nothing of the pod can exist, so the first look need not ask the runtime."""
+        self._complete = True
 
     def doubt_all(self) -> None:
         """Anything may have changed or been added."""

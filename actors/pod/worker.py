@@ -163,6 +163,8 @@ class PodWorker(PodActor):
     def desired(self, message: SyncPod) -> Pass | None:
         if message.runtime is not None:
             self.runtime_observed(message.runtime)
+        if message.nothing_begun:
+            self.parts.observer.nothing_begun()
         pod = self._view.pod = self.parts.resize.given(self._as_this_node_reads_it(message.pod))
         self.parts.history.named(pod.metadata.namespace, pod.metadata.name)
         if self._traces is not None:

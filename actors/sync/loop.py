@@ -121,6 +121,7 @@ class SyncLoopActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
+        self._state.lost_messages = True
         self._workers.forget_pod_inputs()
         self._ask_again()
         self._ask_for_the_runtime()
@@ -174,7 +175,7 @@ class SyncLoopActor(Actor):
         """The pod is new, or was quarantined before it could begin."""
         if entry is not None and entry.name != full_name(change.pod):
             self._starts.start_next_of(entry.name, uid)
-        entry = self._state.entries[uid] = PodEntry()
+        entry = self._state.entries[uid] = PodEntry(came_later=entry is None and self._state.comes_later(change))
         entry.adopt(change.pod, change.source)
         self._starts.start_if_allowed(uid, entry)
 

@@ -17,7 +17,7 @@ from actors.kernel import ActorRef
 from actors.messages.pods import KnownPods, Operation, PodChanged, RuntimePod
 from actors.sources.pod_changes import differs_in_meaning
 from config.objects import Pod
-from config.pods.identity import full_name, is_static
+from config.pods.identity import SOURCE_API, full_name, is_static
 
 SECOND_NS = 1_000_000_000
 RETRIES_NS = (SECOND_NS, 60 * SECOND_NS, 600 * SECOND_NS)
@@ -48,6 +48,8 @@ class PodEntry(msgspec.Struct, eq=False):
     worker: ActorRef | None = None
     lives: int = 0
     """How many workers it has had, plus a start value."""
+    came_later: bool = False
+    """It came after this agent had read all pods of its source, so no earlier agent has begun it."""
     restart: Pod | None = None
     waits_for: str = ""
     """The last reason told to the historian why it has no worker yet."""
@@ -206,6 +208,8 @@ class SyncState(msgspec.Struct, eq=False):
     """The sources that have told all of their pods since the sync loop began. The sync loop adds them."""
     all_ready: bool = False
     """Whether every source has told all of its pods."""
+    lost_messages: bool = False
+    """Whether messages to the sync loop were lost: a pod that comes later may be an old one then."""
     unreported: set[str] = set()
     """UIDs from before a restart that no source has named since."""
     unknown: tuple[RuntimePod, ...] | None = None
@@ -214,6 +218,17 @@ class SyncState(msgspec.Struct, eq=False):
     def form_of(self, uid: str, entry: PodEntry) -> Pod | None:
         """The last known form of a pod, even of one in quarantine."""
         return entry.pod or self.quarantine.form_of(uid)
+
+    def comes_later(self, change: PodChanged) -> bool:
+        """Whether a pod without an entry came after this agent had read all pods.
+
+        Nothing of it can exist in the runtime then. Only pods of the API: a static pod keeps its UID when its manifest
+        goes and comes back.
+        """
+        uid, ready = change.pod.metadata.uid, SOURCE_API in self.ready
+        if change.source != SOURCE_API or not ready or self.lost_messages or self.unknown is None:
+            return False
+        return all(each.uid != uid for each in self.unknown)
 
     def workers(self) -> tuple[tuple[str, ActorRef], ...]:
         """Every worker, with the UID of its pod."""

@@ -120,16 +120,18 @@ class PodWorkers:
         entry.worker = self._spawn(self._sync_loop, uid, self._services, entry.orphan)
         self._sync_loop.watch(entry.worker)
         entry.lives += 1
-        self._brief(entry, self._around)
+        nothing_begun, entry.came_later = entry.came_later, False
+        self._brief(entry, self._around, nothing_begun=nothing_begun)
 
     def tell_all(self, message: Message) -> None:
         for _, worker in self._state.workers():
             worker.tell(message)
 
-    def _brief(self, entry: PodEntry, around: PodInputs | None = None) -> None:
+    def _brief(self, entry: PodEntry, around: PodInputs | None = None, *, nothing_begun: bool = False) -> None:
         """Tell a worker all it must know: it has begun, restarted or lost messages.
 
-        `around` only for a worker that reads it at once: in a waiting message it would be outdated.
+        `around` only for a worker that reads it at once: in a waiting message it would be outdated. `nothing_begun`
+        only for the first worker of a pod: one that restarts may have called the runtime.
         """
         if entry.worker is None:
             return
@@ -137,7 +139,7 @@ class PodWorkers:
             entry.worker.tell(self._runtime)
             entry.worker.tell(TerminatePod(pod=entry.pod, removed=True))
         else:
-            self.tell_desired(entry, Operation.ADD, self._runtime, around)
+            self.tell_desired(entry, Operation.ADD, self._runtime, around, nothing_begun=nothing_begun)
 
     def tell_desired(
         self,
@@ -145,6 +147,8 @@ class PodWorkers:
         operation: Operation,
         runtime: RuntimeStateObserved | None = None,
         around: PodInputs | None = None,
+        *,
+        nothing_begun: bool = False,
     ) -> None:
         """Tell the worker of a desired pod its newest form."""
         worker, pod = entry.worker, entry.pod
@@ -160,7 +164,7 @@ class PodWorkers:
         if ends:
             worker.tell(TerminatePod(pod=pod))
             return
-        worker.tell(SyncPod(pod, operation, runtime, around))
+        worker.tell(SyncPod(pod, operation, runtime, around, nothing_begun))
         if self._services.eviction is not None and has_disk_limits(pod.spec):
             self._services.eviction.tell(LimitedPodSeen())
 

@@ -25,10 +25,14 @@ STATUSES = ("PodSandboxStatus", "ContainerStatus")
 
 
 class TakeALook(Message, frozen=True):
-    """Ask: what there is of the pod. `everything`: anything may have changed; `doubt`: these may have."""
+    """Ask: what there is of the pod.
+
+    `everything`: anything may have changed; `doubt`: these may have. `nothing_begun`: nothing of it can be there yet.
+    """
 
     everything: bool = True
     doubt: tuple[str, ...] = ()
+    nothing_begun: bool = False
 
 
 class Told(Message, frozen=True):
@@ -48,7 +52,9 @@ class Looker(Actor):
 
     @handles(TakeALook)
     async def look(self, message: TakeALook) -> Look | CriError:
-        if message.everything:
+        if message.nothing_begun:
+            self._observer.nothing_begun()
+        elif message.everything:
             self._observer.doubt_all()
         for each in message.doubt:
             self._observer.doubt(each)
@@ -118,6 +124,14 @@ def world() -> Iterator[World]:
 def test_a_pod_that_is_not_there_is_nothing(world: World):
     assert world.look() == ([], [])
     assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1}
+
+
+def test_a_pod_of_which_nothing_can_have_begun_is_not_asked_for_until_the_runtime_reports_something(world: World):
+    assert world.looker.ask(TakeALook(nothing_begun=True)) == ((), ())
+    assert not world.counted.asked
+    container = world.run(world.sandbox())
+    assert world.looker.ask(Told(FrozenMap({container: ContainerState.CONTAINER_RUNNING})))
+    assert world.look(everything=False) == (["READY"], ["RUNNING"])
 
 
 def test_only_the_pods_own_sandboxes_and_containers_are_seen(world: World):

@@ -207,9 +207,9 @@ def fails_on(monkeypatch: pytest.MonkeyPatch, *uids: str) -> None:
         check(pod)
         start(starts, uid, entry, pod)
 
-    def tell_or_fail(workers: PodWorkers, entry: PodEntry, *args: Any) -> None:
+    def tell_or_fail(workers: PodWorkers, entry: PodEntry, *args: Any, **more: Any) -> None:
         check(entry.pod)
-        tell(workers, entry, *args)
+        tell(workers, entry, *args, **more)
 
     monkeypatch.setattr(PodStarts, "start_or_wait", start_or_fail)
     monkeypatch.setattr(PodWorkers, "tell_desired", tell_or_fail)

@@ -200,11 +200,15 @@ def _default(field: FieldInfo) -> str:
 
 
 def _faults() -> Iterator[str]:
-    yield from ("## Faults", "", "| fault | fields | what it does, until the world is healed |", "|---|---|---|")
+    heads = ("fault", "required fields", "other fields", "what it does, until the world is healed")
+    yield from ("## Faults", "", f"| {' | '.join(heads)} |", "|---|---|---|---|")
     for kind in _kinds(AnyFault):
-        names = ", ".join(f"`{each.encode_name}`" for each in fields(kind))
+        required, others = (
+            ", ".join(f"`{each.encode_name}`" for each in fields(kind) if each.required is needed)
+            for needed in (True, False)
+        )
         tag = str(kind.__struct_config__.tag)
-        yield f"| `{tag}` | {names} | {FAULTS[tag]} |"
+        yield f"| `{tag}` | {required} | {others} | {FAULTS[tag]} |"
 
 
 def _kinds(union: Any) -> tuple[type[msgspec.Struct], ...]:

@@ -130,10 +130,10 @@ def look_at(cell: Cell, now_ns: int) -> ActorInfo:
 
 def look_closely(cell: Cell) -> ActorState:
     """One actor in detail. An actor that is not alive has no fields."""
-    now_ns = cell.dispatcher.now_ns()
+    now_ns, words = cell.dispatcher.now_ns(), Words()
     return ActorState(
         info=look_at(cell, now_ns),
-        fields=tuple((name, text_of_value(value)) for name, value in _fields(cell.actor)),
+        fields=tuple((name, text_of_value(value, words)) for name, value in _fields(cell.actor)),
         mailbox=tuple(
             WaitingMessage(describe(item.message), item.sender, now_ns - item.since_ns, item.reply_to is not None)
             for item in cell.mailbox.waiting()[:MAX_MESSAGES]
@@ -142,17 +142,18 @@ def look_closely(cell: Cell) -> ActorState:
     )
 
 
-def text_of_value(value: Any) -> str:
+def text_of_value(value: Any, words: Words) -> str:
     """Any value as text of bounded length."""
-    text = _ADDRESS.sub("", _Words().repr(value))
+    text = _ADDRESS.sub("", words.repr(value))
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
 
 
-class _Words(reprlib.Repr):
-    """Objects without a text of their own show their fields, down to a depth."""
+class Words(reprlib.Repr):
+    """Objects without a text of their own show their fields, down to a depth, and each of them once."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._shown: dict[int, int] = {}  # the depth, by the object's identity
         self.maxlevel = 3
         self.maxdict = self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = 8
         self.maxstring = self.maxother = self.maxlong = 120
@@ -161,8 +162,9 @@ class _Words(reprlib.Repr):
         if getattr(type(x), "__repr__", None) is not object.__repr__:
             return super().repr_instance(x, level)
         name = type(x).__name__
-        if level <= 0:
-            return f"{name}(...)"
+        if level <= self._shown.get(id(x), 0):
+            return f"{name}({'as above' if id(x) in self._shown else '...'})"
+        self._shown[id(x)] = level
         shown = [f"{field}={self.repr1(value, level - 1)}" for field, value in _fields(x)]
         return f"{name}({', '.join(shown[: self.maxdict])}{', ...' if len(shown) > self.maxdict else ''})"
 

@@ -6,7 +6,7 @@ The same text in every run.
 from __future__ import annotations
 
 from actors.kernel import Actor, ActorSystem, Message, Promise, SimulatedDispatcher, handles
-from actors.kernel.inspection import MAX_TEXT, ActorState, look_closely, text_of_value
+from actors.kernel.inspection import MAX_TEXT, ActorState, Words, look_closely, text_of_value
 from actors.sync.state import PodEntry
 
 SECOND_NS = 10**9
@@ -97,14 +97,23 @@ def test_an_actor_that_is_gone_has_no_fields():
 
 
 def test_a_pod_entry_of_the_sync_loop_is_shown_field_by_field():
-    shown = text_of_value(PodEntry(name="web_default", lives=3))
+    shown = text_of_value(PodEntry(name="web_default", lives=3), Words())
     assert "name='web_default'" in shown
     assert "lives=3" in shown
 
 
+def test_an_object_that_several_fields_hold_is_shown_once():
+    shelf, words = Shelf(), Words()
+    assert text_of_value([[[shelf]]], words) == "[[[Shelf(...)]]]", "too deep for its fields"
+    assert text_of_value([shelf, shelf], words) == "[Shelf(books=['a', 'b']), Shelf(as above)]"
+    assert text_of_value(shelf, words) == "Shelf(books=['a', 'b'])", "there is room for more of it now"
+    assert text_of_value(shelf, words) == "Shelf(as above)"
+
+
 def test_texts_have_no_addresses_and_an_end():
-    assert text_of_value(lambda: None) == "<function test_texts_have_no_addresses_and_an_end.<locals>.<lambda>>"
-    assert len(text_of_value(dict.fromkeys(range(1000), "x" * 1000))) <= MAX_TEXT + 3
+    words = Words()
+    assert text_of_value(lambda: None, words) == "<function test_texts_have_no_addresses_and_an_end.<locals>.<lambda>>"
+    assert len(text_of_value(dict.fromkeys(range(1000), "x" * 1000), words)) <= MAX_TEXT + 3
     ring: list[object] = []
     ring.append(ring)
-    assert "..." in text_of_value(ring)
+    assert "..." in text_of_value(ring, words)

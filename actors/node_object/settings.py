@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from actors.node_object.addresses import NodeIps
 from config.kubelet import KubeletConfiguration
 from config.kubelet.feature_gates import FeatureGates
 
@@ -27,11 +28,12 @@ class Registration:
     """The settings of the node that only flags have (spec 12.3).
 
     `node_ips`: as in `--node-ip`. `host_name`: the label `kubernetes.io/hostname` and the address of type Hostname;
-    empty for the node's name.
+    empty for the node's name. `found`: the addresses found at the agent's start, until the network is read again.
     """
 
     labels: Mapping[str, str] = field(default_factory=dict)
     node_ips: tuple[str, ...] = ()
+    found: NodeIps | None = None
     external_cloud: bool = False
     host_name: str = ""
     version: str = agent_version()

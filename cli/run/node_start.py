@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from actors.containers.gc_rules import GcPolicy
 from actors.node.plan import NodeCapabilities, NodePlan
-from actors.node_object.addresses import node_ips
+from actors.node_object.addresses import NodeIps, node_ips
 from actors.node_object.capacity import MEMORY, allocatable, capacity
 from actors.node_object.settings import KUBERNETES_VERSION, Registration, agent_version
 from actors.pod.services import NodeFacts
@@ -83,8 +83,12 @@ class NodeMachine:
     """
 
     name: str
-    addresses: tuple[str, ...]
+    ips: NodeIps
     facts: MachineFacts
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return self.ips.addresses
 
     @property
     def memory_bytes(self) -> int:
@@ -100,7 +104,7 @@ def this_machine(name: str = "", addresses: Sequence[str] = (), host: HostFacts 
     host = host or LocalHostFacts()
     facts = host.machine()
     own_name = (name.strip() or facts.host_name).lower()
-    return NodeMachine(own_name, node_ips(own_name, tuple(addresses), host.network(own_name)).addresses, facts)
+    return NodeMachine(own_name, node_ips(own_name, tuple(addresses), host.network(own_name)), facts)
 
 
 def plan_of(
@@ -147,6 +151,8 @@ def registration_of(start: StartConfiguration, machine: NodeMachine) -> Registra
     return Registration(
         labels=start.node.node_labels,
         node_ips=addresses_of(start.node.node_ip),
+        # The actor of the Node object finds a fault itself, and logs it.
+        found=None if machine.ips.fault else machine.ips,
         external_cloud=start.node.cloud_provider == "external",
         host_name=machine.name,
         version=agent_version(own_version()),

@@ -119,7 +119,7 @@ class NodeStatusActor(Actor):
         self._informants = informants
         self._machine: MachineFacts | None = None
         self._network: NetworkFacts | None = None
-        self._seen = Seen()
+        self._seen = Seen(ips=settings.registration.found)
         self._starting: frozenset[str] = frozenset()
         """Sources of troubles that only say that they have begun."""
         self._wanted: tuple[ConditionVerdict, ...] = ()

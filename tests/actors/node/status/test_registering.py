@@ -11,8 +11,9 @@ from actors.messages.node import (
     NodeProblemObserved,
     RuntimeDescribed,
 )
+from actors.node_object.addresses import NodeIps
 from actors.node_object.settings import Registration
-from runtime.host.network import InterfaceAddress
+from runtime.host.network import InterfaceAddress, NetworkFacts
 from tests.actors.node.status.worlds import (
     MILLISECOND_NS,
     MINUTE_NS,
@@ -190,6 +191,26 @@ def test_a_resolver_that_does_not_answer_for_a_while_does_not_move_the_node_to_a
     world.host.network_facts = replace(named, looked_up=())
     world.run(30 * SECOND_NS)
     assert world.shown["status"]["addresses"][0]["address"] != "203.0.113.9", "there is no such name any more"
+
+
+def test_a_node_whose_network_is_still_being_read_registers_with_the_addresses_found_at_the_start(
+    worlds: list[World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> NetworkFacts:
+        raise OSError("the resolver does not answer")
+
+    found = NodeIps(("192.0.2.1",), instead=frozenset({"192.0.2.1"}))
+    world = made(worlds, registration=Registration(found=found))
+    monkeypatch.setattr(world.host, "network", fail)
+    world.start()
+    assert world.shown["status"]["addresses"][0] == {"type": "InternalIP", "address": "192.0.2.1"}
+    monkeypatch.undo()
+    facts = world.host.network_facts
+    world.host.network_facts = replace(
+        facts, interfaces=(InterfaceAddress("eth9", "203.0.113.9"),), looked_up=("203.0.113.9",)
+    )
+    world.run(30 * SECOND_NS)
+    assert world.shown["status"]["addresses"][0] == {"type": "InternalIP", "address": "203.0.113.9"}
 
 
 def test_a_disk_that_cannot_be_measured_keeps_a_node_from_being_ready(

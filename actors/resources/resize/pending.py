@@ -8,7 +8,7 @@ Each try goes through all of them in order, since one that shrinks makes room fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 
 import msgspec
@@ -62,14 +62,16 @@ class PendingResizes:
     def __bool__(self) -> bool:
         return bool(self._pending)
 
-    def want(self, asked: ResizePod, now_s: int) -> None:
-        """A pod asks for other resources, or asks again."""
+    def want(self, asked: ResizePod, now_s: int) -> bool:
+        """A pod asks for other resources, or asks again. Returns whether this is news."""
         uid = asked.pod.metadata.uid
         known = self._pending.get(uid)
         since_s = known.since_s if known is not None else asked.pending_since_s
-        counted = known is not None and known.counted and known.pod.spec == asked.pod.spec
+        is_new = known is None or known.pod.spec != asked.pod.spec
+        counted = known is not None and known.counted and not is_new
         self._pending[uid] = _Pending(asked.worker, asked.pod, now_s if since_s is None else since_s, counted=counted)
         self._infeasible.discard(uid)
+        return is_new
 
     def forget(self, uid: str) -> None:
         """The pod has ended."""
@@ -77,11 +79,13 @@ class PendingResizes:
         self._infeasible.discard(uid)
         self._count()
 
-    def try_all(self, book: Book, snapshot: Callable[[], Snapshot], trigger: str) -> Iterator[Outcome]:
-        """Try each in its turn; grants are in the book then."""
+    def try_all(
+        self, book: Book, snapshot: Callable[[], Snapshot], trigger: str, without: Container[str] = ()
+    ) -> Iterator[Outcome]:
+        """Try each in its turn, except pods of the UIDs in `without`; grants are in the book then."""
         for uid in self._in_turn(book):
             given = book.resources(uid)
-            if given is None:
+            if given is None or uid in without:
                 continue
             outcome = self._try(uid, self._pending[uid], given, book, snapshot, trigger)
             if outcome is not None:

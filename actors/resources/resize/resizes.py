@@ -4,7 +4,8 @@
 the resources that the runtime was told. A grant is on disk before its worker hears of it.
 
 Each try begins with a question to the sync loop: which pods are there? A pod that is yet to be admitted, because it
-waits for its turn or for its first look at the runtime, keeps its room. Nobody grows into it.
+waits for its turn or for its first look at the runtime, keeps its room. Nobody grows into it. An answer decides no
+resize that was asked for after the question, since it may lack a pod that came in between.
 """
 
 from __future__ import annotations
@@ -54,6 +55,10 @@ class Resizes:
         self._workers = workers
         self._trigger = PERIODIC_RETRY
         """Of the try that waits for the answer of the sync loop."""
+        self._asks = False
+        """Whether the answer of the sync loop is awaited."""
+        self._late: set[str] = set()
+        """UIDs of pods that asked after the question."""
         self._keeper = keeper
         self._pending = pending
         self._snapshots = snapshots
@@ -63,11 +68,14 @@ class Resizes:
 
     @handles(ResizePod)
     def resize_pod(self, message: ResizePod) -> None:
-        self._pending.want(message, self._manager.wall_ns() // SECOND_NS)
+        is_new = self._pending.want(message, self._manager.wall_ns() // SECOND_NS)
+        if is_new and self._asks:
+            self._late.add(message.pod.metadata.uid)
         self.try_all(POD_RESIZED)
 
     @handles(RetryResizes)
     def retry_resizes(self, _: RetryResizes) -> None:
+        self._asks = False  # a question or answer was lost
         self.try_all(PERIODIC_RETRY)
 
     @handles(ResourcesActuated)
@@ -81,19 +89,25 @@ class Resizes:
         if not self._pending or self._keeper.book is None or self._snapshots() is None:
             return
         self._trigger = trigger
-        self._sync_loop.tell(WantPods(self._manager.ref))
-        self._manager.after(SOON_NS, RetryResizes(), key="resizes")
+        if not self._asks:
+            self._asks = True
+            self._late.clear()
+            self._sync_loop.tell(WantPods(self._manager.ref))
+            self._manager.after(SOON_NS, RetryResizes(), key="resizes")
 
     @handles(PodsHere)
     def pods_told(self, message: PodsHere) -> None:
         """Grants are on disk before their workers hear of them."""
+        if not self._asks:
+            return  # the answer to an earlier question
+        self._asks = False
         book = self._keeper.book
         if not self._pending or book is None or (snapshot := self._snapshots()) is None:
             return
         new = newcomers(message.pods, book)
         self._workers.update({each.pod.metadata.uid: each.worker for each in new if each.worker is not None})
         with book.with_more(allocations_of(new)):
-            outcomes = list(self._pending.try_all(book, snapshot, self._trigger))
+            outcomes = list(self._pending.try_all(book, snapshot, self._trigger, without=self._late))
         for outcome in outcomes:
             if outcome.granted:
                 self._keeper.changed()
@@ -106,6 +120,8 @@ class Resizes:
             self._manager.after(SOON_NS if new else RETRY_NS, RetryResizes(), key="resizes")
         else:
             self._manager.cancel_timer("resizes")
+        if self._late:
+            self.try_all(POD_RESIZED)
         self._keeper.save()
 
     def saved(self, version: int) -> None:

@@ -190,6 +190,30 @@ def test_a_pod_that_makes_way_for_one_that_grows_is_ended_even_before_it_is_admi
     assert [each.reason for each in told] == ["Preempting"]
 
 
+def test_a_resize_that_is_asked_for_after_the_question_sees_the_pods_that_came_before_it() -> None:
+    """The answer on its way was given before the newcomer came."""
+    scene = Scene(first=node(), deaf=True)
+    for uid in ("a", "b"):
+        scene.ask(pod(uid, "1"))
+    first, late = scene.resize(pod("a", "1500m")), scene.resize(pod("b", "2"))
+    scene.here[:] = [PodHere(pod("new", "1500m"), None)]
+    scene.deaf.clear()
+    scene.tell(PodsHere((), complete=True))
+    scene.run_until_saved()
+    assert [each.reason for each in first] == [""]
+    assert [each.reason for each in late] == ["OutOfcpu"]
+    assert scene.ask(pod("new", "1500m")) == [PodAdmitted()]
+
+
+def test_a_resize_that_is_asked_for_twice_needs_no_second_answer() -> None:
+    scene = Scene(first=node(), deaf=True)
+    scene.ask(pod("a", "1"))
+    scene.resize(pod("a", "3"))
+    told = scene.resize(pod("a", "3"))
+    scene.tell(PodsHere((), complete=True))
+    assert told == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
+
+
 def test_a_question_that_the_sync_loop_loses_is_asked_again() -> None:
     scene = Scene(first=node(), deaf=True)
     scene.ask(pod("a", "1"))

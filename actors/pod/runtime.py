@@ -5,11 +5,11 @@ what is new or has another state than at the last look; nothing else about a con
 a sandbox has ended. What vanishes between the list and its status call is not there.
 
 The first look at a pod that came after this agent did asks nothing: there is nothing of it. After the first look, the
-observer asks only about what is in doubt: what the runtime has reported as changed, and what
-the worker itself has changed. Doubt about one sandbox or container takes one status call. Doubt about everything takes
-the lists again: after a call with an unknown outcome, or a report about something that was never seen. A runtime may
-report a change before its lists show it, and does not report it twice. So the report is kept until it is seen, and the
-worker looks again after a while (`behind_for_ns`). A look that fails raises, and the doubt stays.
+observer asks only about what is in doubt: what the runtime has reported as changed, and what the worker itself has
+changed. Doubt about one sandbox or container takes one status call. Doubt about everything takes the lists again: after
+a call with an unknown outcome, or a report about something that was never seen. A runtime may report a change before
+its lists show it, and does not report it twice. So the report is kept until it is seen, and the worker looks again
+after a while (`behind_for_ns`). A look that fails raises, and the doubt stays.
 
 `PodCalls` makes one short call at a time. The order to end the pod interrupts the pass that waits for a call. The call
 goes on, and its outcome is unknown until it ends. Such calls are remembered by name (`sandbox 0`, `container web 2`).
@@ -115,8 +115,11 @@ class PodObserver:
     # --- doubt ------------------------------------------------------------------------------------------------------
 
     def nothing_begun(self) -> None:
-        """Nothing of the pod can exist, so the first look need not ask the runtime."""
-        self._complete = True
+        """Nothing of the pod can exist, so the first look need not ask the runtime.
+
+        What the runtime has reported counts for more.
+        """
+        self._complete = not (self._states or self._told or self._doubtful)
 
     def doubt_all(self) -> None:
         """Anything may have changed or been added."""

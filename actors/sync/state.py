@@ -24,6 +24,9 @@ RETRIES_NS = (SECOND_NS, 60 * SECOND_NS, 600 * SECOND_NS)
 """The pauses after the first, second and later failures in the same form."""
 
 
+PENDING = "Pending"
+
+
 class Standing(enum.Enum):
     """Whether the sources desire a pod."""
 
@@ -134,6 +137,12 @@ class NameLines:
         return self.first(name)
 
 
+def has_begun(pod: Pod) -> bool:
+    """Whether the API shows that a node has taken the pod."""
+    status = pod.status
+    return status is not None and (status.phase or PENDING, status.start_time) != (PENDING, None)
+
+
 class QuarantinedPod(msgspec.Struct, frozen=True):
     """The pending change of a quarantined pod, and how often and why it failed."""
 
@@ -223,12 +232,16 @@ class SyncState(msgspec.Struct, eq=False):
         """Whether a pod without an entry came after this agent had read all pods.
 
         Nothing of it can exist in the runtime then. Only pods of the API: a static pod keeps its UID when its manifest
-        goes and comes back.
+        goes and comes back. The API server may have been behind when it told all pods. So a pod that a node has taken
+        does not count.
         """
-        uid, ready = change.pod.metadata.uid, SOURCE_API in self.ready
-        if change.source != SOURCE_API or not ready or self.lost_messages or self.unknown is None:
+        if change.source != SOURCE_API or SOURCE_API not in self.ready or self.lost_messages or self.unknown is None:
             return False
-        return all(each.uid != uid for each in self.unknown)
+        return not has_begun(change.pod)
+
+    def is_in_runtime(self, uid: str) -> bool:
+        """Whether the runtime shows a pod that no worker has announced."""
+        return any(each.uid == uid for each in self.unknown or ())
 
     def workers(self) -> tuple[tuple[str, ActorRef], ...]:
         """Every worker, with the UID of its pod."""

@@ -27,13 +27,12 @@ from actors.messages.pods import Operation, PodChanged, RuntimeStateObserved, St
 from actors.pod.services import PodServices
 from actors.pod_rules.lifecycle import PodStage
 from actors.sync.start_window import SECOND_NS, StartWindow
-from actors.sync.state import PodEntry, SyncState
+from actors.sync.state import PodEntry, SyncState, has_begun
 from config.objects import Pod
 from config.pods.identity import is_critical
 
 TURN_NS = SECOND_NS
 """The longest turn at first, and the shortest wait for one that `explain` shows."""
-PENDING = "Pending"
 
 
 class _Place(NamedTuple):
@@ -185,7 +184,13 @@ class PodTurns:
 
     def waits(self, uid: str, entry: PodEntry, pod: Pod) -> bool:
         """Whether a pod without a worker has to wait. If so, it is started later."""
-        if entry.lives or entry.is_to_be_deleted() or is_critical(pod) or has_begun(pod) or self._is_in_runtime(uid):
+        if (
+            entry.lives
+            or entry.is_to_be_deleted()
+            or is_critical(pod)
+            or has_begun(pod)
+            or self._state.is_in_runtime(uid)
+        ):
             self._turns.leave(uid)
             return False
         self._turns.join(uid, pod.spec.priority or 0, self._sync_loop.now_ns())
@@ -234,15 +239,6 @@ class PodTurns:
         in_ns = self._turns.next_in_ns(now_ns)
         if in_ns is not None:
             self._sync_loop.after(in_ns, TurnsOver())
-
-    def _is_in_runtime(self, uid: str) -> bool:
-        return any(each.uid == uid for each in self._state.unknown or ())
-
-
-def has_begun(pod: Pod) -> bool:
-    """Whether the API shows that a node has taken the pod."""
-    status = pod.status
-    return status is not None and (status.phase or PENDING, status.start_time) != (PENDING, None)
 
 
 def _waits(pod: Pod, before: int, at_once: int, wall_ns: int) -> NoteHistory:

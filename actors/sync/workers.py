@@ -120,7 +120,8 @@ class PodWorkers:
         entry.worker = self._spawn(self._sync_loop, uid, self._services, entry.orphan)
         self._sync_loop.watch(entry.worker)
         entry.lives += 1
-        nothing_begun, entry.came_later = entry.came_later, False
+        nothing_begun = entry.came_later and not self._state.is_in_runtime(uid)
+        entry.came_later = False
         self._brief(entry, self._around, nothing_begun=nothing_begun)
 
     def tell_all(self, message: Message) -> None:

@@ -134,6 +134,12 @@ def test_a_pod_of_which_nothing_can_have_begun_is_not_asked_for_until_the_runtim
     assert world.look(everything=False) == (["READY"], ["RUNNING"])
 
 
+def test_a_report_counts_for_more_than_the_word_that_nothing_has_begun(world: World):
+    container = world.run(world.sandbox())
+    assert world.looker.ask(Told(FrozenMap({container: ContainerState.CONTAINER_RUNNING})))
+    assert len(world.looker.ask(TakeALook(nothing_begun=True))[1]) == 1
+
+
 def test_only_the_pods_own_sandboxes_and_containers_are_seen(world: World):
     world.run(world.sandbox())
     world.run(world.sandbox("other"), "other")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from actors.kernel import MailboxOverflowed
 from actors.messages.pods import SyncPod, UnknownPodsObserved
+from config.objects import PodStatus
 from config.pods.identity import SOURCE_API, SOURCE_FILE
-from tests.actors.sync.worlds import ADD, READY, REMOVE, SECOND_NS, UPDATE, Fail, World, api, changed, pod, running
+from tests.actors.sync.worlds import ADD, READY, REMOVE, SECOND_NS, UPDATE, End, Fail, World, api, changed, pod, running
 
 NEW = pod("new", static=False)
 
@@ -53,6 +55,21 @@ def messages_lost(world: World) -> None:
     world.tell(MailboxOverflowed(), api(ADD, NEW))
 
 
+def taken_before(world: World) -> None:
+    """The API server was behind when it told the first set."""
+    world.ready(source=SOURCE_API)
+    world.tell(api(ADD, msgspec.structs.replace(NEW, status=PodStatus(start_time="2026-01-01T00:00:00Z"))))
+
+
+def quarantined(world: World) -> None:
+    """Whatever was done for it before it failed is unknown."""
+    world.ready(source=SOURCE_API)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("actors.sync.workers.PodStarts.start_or_wait", lambda *_: 1 // 0)
+        world.tell(api(ADD, NEW))
+    world.run(5 * SECOND_NS)
+
+
 def loop_restarted(world: World) -> None:
     world.ready(source=SOURCE_API)
     world.tell(Fail())
@@ -60,7 +77,9 @@ def loop_restarted(world: World) -> None:
     world.tell(api(ADD, NEW))
 
 
-@pytest.mark.parametrize("comes", [first_set, runtime_unheard, in_the_runtime, messages_lost, loop_restarted])
+@pytest.mark.parametrize(
+    "comes", [first_set, runtime_unheard, in_the_runtime, messages_lost, taken_before, quarantined, loop_restarted]
+)
 def test_a_pod_that_an_earlier_agent_may_have_begun_is_not_new(worlds: list[World], comes: Callable[[World], None]):
     world = world_of_the_api(worlds)
     comes(world)
@@ -103,6 +122,24 @@ def test_a_pod_that_has_waited_for_its_turn_is_still_new(worlds: list[World]):
     assert briefings(world) == []
     world.run(5 * SECOND_NS)
     assert briefings(world) == [True]
+
+
+def test_a_pod_that_the_runtime_shows_while_it_waits_for_its_turn_is_not_new(worlds: list[World]):
+    world = world_of_the_api(worlds, starts_at_once=1)
+    world.ready(source=SOURCE_API)
+    world.tell(api(ADD, pod("ahead", static=False)), api(ADD, NEW))
+    world.tell(UnknownPodsObserved((running("new"),)))
+    world.run(20 * SECOND_NS)
+    assert briefings(world) == [False]
+
+
+def test_a_pod_whose_worker_ended_by_itself_is_not_new_to_the_next(worlds: list[World]):
+    world = world_of_the_api(worlds)
+    world.ready(source=SOURCE_API)
+    world.tell(api(ADD, NEW))
+    world.tell(End())
+    world.run(5 * SECOND_NS)
+    assert briefings(world) == [True, False]
 
 
 def test_forms_that_wait_for_a_worker_say_together_that_nothing_has_begun():

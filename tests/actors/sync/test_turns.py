@@ -13,7 +13,8 @@ from actors.messages.history import NoteHistory
 from actors.messages.pods import StartOver, UnknownPodsObserved
 from actors.messages.status import PodForgotten
 from actors.sync.start_window import most_starts
-from actors.sync.turns import TURN_NS, StartTurns, has_begun
+from actors.sync.state import has_begun
+from actors.sync.turns import TURN_NS, StartTurns
 from config.objects import Pod, PodSpec, PodStatus
 from tests.actors.recorders import only
 from tests.actors.sync.worlds import ADD, DELETE, REMOVE, UPDATE, End, Fail, World, api, changed, pod, running

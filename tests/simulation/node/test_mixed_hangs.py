@@ -75,6 +75,18 @@ def test_beside_slow_lists_calls_that_hang_for_some_pods_cost_others_nothing(sta
     assert others_run_after(starts_at_once, sick=True, slow=True) <= 1.5 * without
 
 
+def test_a_new_pod_starts_while_all_lists_hang():
+    cluster = Cluster()
+    cluster.run(5 * SECOND)
+    cluster.create("before")
+    without = cluster.until(lambda: cluster.phases()["before"] == "Running", step_ns=10 * MS)
+    hung = HungCalls(cluster.node.cri)
+    for verb in ("ListPodSandbox", "ListContainers"):
+        hung.hang(verb)
+    cluster.create("web")
+    assert cluster.until(lambda: cluster.phases()["web"] == "Running", step_ns=10 * MS) <= without + 10 * MS
+
+
 def test_after_a_restart_of_the_agent_a_pod_is_looked_for_before_it_is_begun_again():
     """It may run already. A look that hangs holds it up, and nothing of it is started twice."""
     cluster = Cluster()

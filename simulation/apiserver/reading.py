@@ -20,7 +20,8 @@ from simulation.apiserver.store import Version
 
 VERSIONS_AT_MOST = 256
 """Watchers get a version soon after it is stored."""
-SPECS_AT_MOST = 4096
+SPECS_AT_MOST = 16_384
+"""Each pod with a token has a spec of its own. Clusters of up to so many pods read each spec once."""
 STATUSES_AT_MOST = 256
 _PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 

@@ -122,6 +122,8 @@ class Book:
         """UID -> what the runtime was told of a pod, where that is not what it was given."""
         self._used: dict[str, int] = {}
         self._ports: Counter[Port] = Counter()
+        self._more = 0
+        """How many pods count that are not in the book."""
         self._lines: dict[str, bytes] = {}
         """UID -> the allocation as JSON, made when needed."""
         self._unwritten: dict[str, None] = {}
@@ -134,7 +136,7 @@ class Book:
             self._note_told(uid, certain(kept.actuated.get(uid, record), record))
 
     def __len__(self) -> int:
-        return len(self._by_uid)
+        return len(self._by_uid) + self._more
 
     def __iter__(self) -> Iterator[Allocation]:
         return iter(self._by_uid.values())
@@ -151,10 +153,19 @@ class Book:
         self._drop(allocation.uid)
         self._by_uid[allocation.uid] = allocation
         self._unwritten[allocation.uid] = None
+        self._add_up(allocation)
+
+    def _add_up(self, allocation: Allocation) -> None:
         if allocation.ports:
             self._ports.update(allocation.ports)
         for resource, amount in allocation.requests.items():
             self._used[resource] = self._used.get(resource, 0) + amount
+
+    def _take_off(self, allocation: Allocation) -> None:
+        if allocation.ports:
+            self._ports -= Counter(allocation.ports)
+        for resource, amount in allocation.requests.items():
+            self._used[resource] -= amount
 
     def record(self, pod: Pod) -> bool:
         """Keep the record of a pod that has none yet. Returns whether it is new."""
@@ -211,15 +222,17 @@ class Book:
 
     @contextmanager
     def with_more(self, allocations: Iterable[Allocation]) -> Iterator[None]:
-        """A block in which these pods count too. They have no allocation before, and none after it."""
+        """A block in which these pods count too. They are not in the book, so nobody ends them to make room."""
         more = tuple(allocations)
+        self._more = len(more)
         for each in more:
-            self.put(each)
+            self._add_up(each)
         try:
             yield
         finally:
+            self._more = 0
             for each in more:
-                self._drop(each.uid)
+                self._take_off(each)
 
     def remove(self, uid: str) -> Allocation | None:
         """Remove and return the allocation of a pod, or None."""
@@ -233,10 +246,7 @@ class Book:
             if self._lines.pop(uid, None) is not None:
                 self._text = b""
             self._unwritten.pop(uid, None)
-            if allocation.ports:
-                self._ports -= Counter(allocation.ports)
-            for resource, amount in allocation.requests.items():
-                self._used[resource] -= amount
+            self._take_off(allocation)
         return allocation
 
     def written(self, without: Container[str] = ()) -> WrittenBook:

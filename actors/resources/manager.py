@@ -115,9 +115,7 @@ class ResourceManagerActor(Actor):
         """UID of an admitted pod -> the version that must be on disk before its worker is told."""
         self._keeper = BookKeeper(self, file, self._heirs, self._consider_all, self._saved_late, self._saved)
         pending = PendingResizes(resize_rules, meters)
-        self._resizes = Resizes(
-            self, sync_loop, self._workers, self._keeper, pending, self._snapshots, self._end_victims
-        )
+        self._resizes = Resizes(self, sync_loop, self._keeper, pending, self._snapshots, self._end_victims)
 
     def on_start(self) -> None:
         self._sync_loop.tell(ResourceManagerStarted())

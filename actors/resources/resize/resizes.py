@@ -36,15 +36,13 @@ class RetryResizes(SoleMessage, frozen=True):
 class Resizes:
     """See the module.
 
-    `snapshots`: makes what admission decides on, None until the node is known. `workers`: those that the manager knows,
-    by UID; the workers of newcomers are added.
+    `snapshots`: makes what admission decides on, None until the node is known.
     """
 
     def __init__(
         self,
         manager: Actor,
         sync_loop: ActorRef,
-        workers: dict[str, ActorRef],
         keeper: BookKeeper,
         pending: PendingResizes,
         snapshots: Callable[[], Callable[[], Snapshot] | None],
@@ -52,7 +50,6 @@ class Resizes:
     ) -> None:
         self._manager = manager
         self._sync_loop = sync_loop
-        self._workers = workers
         self._trigger = PERIODIC_RETRY
         """Of the try that waits for the answer of the sync loop."""
         self._asks = False
@@ -105,7 +102,6 @@ class Resizes:
         if not self._pending or book is None or (snapshot := self._snapshots()) is None:
             return
         new = newcomers(message.pods, book)
-        self._workers.update({each.pod.metadata.uid: each.worker for each in new if each.worker is not None})
         with book.with_more(allocations_of(new)):
             outcomes = list(self._pending.try_all(book, snapshot, self._trigger, without=self._late))
         for outcome in outcomes:

@@ -181,13 +181,15 @@ def test_a_pod_grows_into_room_that_a_newcomer_leaves(scene: Scene) -> None:
     assert scene.ask(pod("new", "1")) == [PodAdmitted()]
 
 
-def test_a_pod_that_makes_way_for_one_that_grows_is_ended_even_before_it_is_admitted(scene: Scene) -> None:
+def test_a_critical_pod_that_grows_has_others_ended_once_they_are_admitted(scene: Scene) -> None:
     scene.ask(pod("a", "1", priority=CRITICAL))
-    new = pod("new", "2")
-    worker, told = Recorder.spawn_in(scene.system, "worker-new", TerminatePod)
-    scene.here[:] = [PodHere(new, worker)]
-    scene.resize(pod("a", "3", priority=CRITICAL))
-    assert [each.reason for each in told] == ["Preempting"]
+    scene.here[:] = [PodHere(pod("new", "2"), None)]
+    told = scene.resize(pod("a", "3", priority=CRITICAL))
+    assert [each.reason for each in told] == ["UnexpectedAdmissionError"]
+    assert scene.ask(pod("new", "2")) == [PodAdmitted()]
+    scene.dispatcher.run_for(11 * SECOND_NS)
+    assert [each.reason for each in told] == ["UnexpectedAdmissionError", "Preempting"]
+    assert scene.told("new") == ["PodAdmitted", "TerminatePod"]
 
 
 def test_a_resize_that_is_asked_for_after_the_question_sees_the_pods_that_came_before_it() -> None:

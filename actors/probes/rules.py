@@ -103,6 +103,17 @@ def first_due_ns(terms: Terms, running_for_ns: int, now_ns: int) -> int:
     return now_ns + max(0, terms.initial_delay_ns - running_for_ns)
 
 
+def first_tick_ns(terms: Terms, ticks_from_ns: int, earliest_ns: int, now_ns: int) -> int:
+    """The first tick of a probe's timer that is not before `earliest_ns`.
+
+    The timer begins at `ticks_from_ns` and ticks once a period. A tick at `now_ns` has passed, unless it is
+    the timer's first.
+    """
+    passed = (now_ns - ticks_from_ns) // terms.period_ns + 1 if now_ns > ticks_from_ns else 0
+    waited = -(-max(0, earliest_ns - ticks_from_ns) // terms.period_ns)
+    return ticks_from_ns + max(passed, waited) * terms.period_ns
+
+
 def jitter_ns(terms: Terms, agent_up_ns: int, chance: float, *, unknown: bool) -> int:
     """The delay added to the first check, so that a new agent does not start all checks at once.
 

@@ -30,8 +30,10 @@ from actors.probes.measures import ProbeMeter, forget_probe
 from actors.probes.rules import (
     CheckImpossibleError,
     ProbeKind,
+    Terms,
     check_of,
     first_due_ns,
+    first_tick_ns,
     given_up_after_ns,
     jitter_ns,
     probes_of,
@@ -142,6 +144,8 @@ class ProbeRunner(Actor):
         self._containers: dict[str, Container] = {}
         self._running: dict[str, RunningContainer] = {}
         self._lives: dict[ProbeKey, ProbeLife] = {}
+        self._ticks_from_ns: dict[ProbeKey, int] = {}
+        """When the timer of a probe that may end its container began."""
         self._asked: dict[ProbeKey, _Asked] = {}
         self._askers: dict[ProbeKey, _Asker] = {}
         self._well: dict[ProbeKey, _Asker] = {}
@@ -182,6 +186,8 @@ class ProbeRunner(Actor):
             life = self._lives.get(key)
             if life is None:
                 self._lives[key] = beginning(terms)
+                if key.kind.ends_containers:
+                    self._ticks_from_ns[key] = self.now_ns() + self._jitter_ns(key, terms)
             elif life.terms != terms:
                 self._lives[key] = msgspec.structs.replace(life, terms=terms)
             if message.ending:
@@ -194,6 +200,7 @@ class ProbeRunner(Actor):
         self._drop(key)
         self.cancel_timer(key)
         del self._lives[key]
+        self._ticks_from_ns.pop(key, None)
         forget_probe(self._services.meters, pod, key.container, key.kind)
 
     def _state_of(self, key: ProbeKey) -> Event:
@@ -202,13 +209,18 @@ class ProbeRunner(Actor):
         if found is None:
             return ContainerGone()
         terms, now_ns = life.terms, self.now_ns()
-        kept = {ProbeKind.READINESS: found.ready, ProbeKind.STARTUP: found.started or None}.get(key.kind)
         due_ns = first_due_ns(terms, max(0, self.wall_ns() - found.started_wall_ns), now_ns)
-        if found.id != life.container_id:
-            up_ns = now_ns - self._services.began_ns
-            adopted = found.started_wall_ns < self.wall_ns() - up_ns
-            due_ns += jitter_ns(terms, up_ns, self.chance.random(), unknown=adopted and kept is None)
-        return ContainerRuns(found.id, due_ns, self._is_gated(key.container), kept)
+        if key.kind.ends_containers:
+            due_ns = first_tick_ns(terms, self._ticks_from_ns[key], due_ns, now_ns)
+        elif found.id != life.container_id:
+            due_ns += self._jitter_ns(key, terms)
+        return ContainerRuns(found.id, due_ns, self._is_gated(key.container), _kept(key.kind, found))
+
+    def _jitter_ns(self, key: ProbeKey, terms: Terms) -> int:
+        found, up_ns = self._running.get(key.container), self.now_ns() - self._services.began_ns
+        began_wall_ns = self.wall_ns() - up_ns
+        unknown = found is not None and found.started_wall_ns < began_wall_ns and _kept(key.kind, found) is None
+        return jitter_ns(terms, up_ns, self.chance.random(), unknown=unknown)
 
     def _is_gated(self, container: str) -> bool:
         startup = self._lives.get(ProbeKey(container, ProbeKind.STARTUP))
@@ -358,6 +370,11 @@ class ProbeRunner(Actor):
             if life.container_id and life.result is not None:
                 found[key.kind][life.container_id] = life.result
         return ProbeResults(True, *(FrozenMap(found[kind]) for kind in (_STARTUP, _LIVENESS, _READINESS)))
+
+
+def _kept(kind: ProbeKind, found: RunningContainer) -> bool | None:
+    """The result that an earlier agent published for a container."""
+    return {ProbeKind.READINESS: found.ready, ProbeKind.STARTUP: found.started or None}.get(kind)
 
 
 def _answer_of(done: Pending[ProbeAnswer]) -> ProbeAnswer:

@@ -14,6 +14,7 @@ from actors.probes.rules import (
     Terms,
     check_of,
     first_due_ns,
+    first_tick_ns,
     given_up_after_ns,
     jitter_ns,
     next_due_ns,
@@ -74,6 +75,25 @@ def test_spec_5_the_initial_delay_counts_from_the_start_of_the_container(
 ) -> None:
     terms = Terms(READINESS, initial_delay_ns=delay_s * SECOND)
     assert first_due_ns(terms, running_for_s * SECOND, 100) == 100 + due_in_s * SECOND
+
+
+@pytest.mark.parametrize(
+    ("now_s", "earliest_s", "due_s"),
+    [
+        pytest.param(0, 0, 0, id="the first tick counts for a container that runs already"),
+        pytest.param(-3, -3, 0, id="a young agent's timer begins later"),
+        pytest.param(1, 1, 10, id="a container that started later waits for the next tick"),
+        pytest.param(9.9, 9.9, 10, id="however near it is"),
+        pytest.param(10, 10, 20, id="a tick at the very moment has passed"),
+        pytest.param(2, 10, 10, id="a delay that ends with a tick"),
+        pytest.param(2, 10.1, 20, id="a delay that ends after a tick"),
+        pytest.param(33, 33, 40, id="a container that starts again"),
+    ],
+)
+def test_spec_5_a_probe_that_may_end_its_container_first_checks_at_a_tick_of_its_timer(
+    now_s: float, earliest_s: float, due_s: float
+) -> None:
+    assert first_tick_ns(Terms(LIVENESS), 0, int(earliest_s * SECOND), int(now_s * SECOND)) == due_s * SECOND
 
 
 @pytest.mark.parametrize(

@@ -205,6 +205,31 @@ def test_spec_5_an_old_agent_asks_at_once() -> None:
     assert {at for at, _, _ in runner.answers.asked} == {0}
 
 
+@pytest.mark.parametrize("kind", ["liveness", "startup"])
+def test_spec_5_one_failure_does_not_kill_a_container_that_needs_most_of_a_period_to_start(kind: str) -> None:
+    probe: dict[str, Any] = {f"{kind}Probe": {**TCP, "periodSeconds": 10, "failureThreshold": 1}}
+    runner = Runner(pod_of("p", **probe))
+    well_from = {"x": 9 * SECOND, "y": 19 * SECOND}
+    runner.answers.say = lambda container, kind: OK if runner.dispatcher.now_ns() > well_from[container] else NO
+    runner.see()
+    runner.run(1)
+    runner.see(runner.container("x"))
+    runner.run(10)
+    runner.see(runner.container("y"))
+    runner.run(10)
+    assert runner.answers.asked == [(10 * SECOND, "x", kind), (20 * SECOND, "y", kind)]
+    assert getattr(runner.results, kind) == {"y": True}
+
+
+def test_spec_5_a_liveness_probe_begins_a_period_after_a_startup_probe_of_the_same_period_succeeded() -> None:
+    runner = Runner(pod_of("p", livenessProbe={**TCP, "periodSeconds": 10}, startupProbe={**TCP, "periodSeconds": 10}))
+    runner.see()
+    runner.run(1)
+    runner.see(runner.container("x"))
+    runner.run(20)
+    assert runner.answers.asked == [(10 * SECOND, "x", "startup"), (20 * SECOND, "x", "liveness")]
+
+
 def test_spec_5_a_worker_that_has_forgotten_is_told_again_and_a_runner_that_has_forgotten_asks() -> None:
     runner = Runner(pod_of("p", readinessProbe=TCP))
     runner.run(0)

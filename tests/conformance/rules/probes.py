@@ -41,6 +41,14 @@ PROBES: Rules = (
             f"{_RUNNER}::test_spec_5_an_old_agent_asks_at_once",
         ),
     ),
+    (
+        "The first check of a liveness or startup probe comes at a tick of a timer that begins with the pod",
+        (
+            f"{_PROBE_RULES}::test_spec_5_a_probe_that_may_end_its_container_first_checks_at_a_tick_of_its_timer",
+            f"{_RUNNER}::test_spec_5_one_failure_does_not_kill_a_container_that_needs_most_of_a_period_to_start",
+            f"{_RUNNER}::test_spec_5_a_liveness_probe_begins_a_period_after_a_startup_probe_of_the_same_period_succeeded",
+        ),
+    ),
     ("Due times are a period apart", (f"{_PROBE_RULES}::test_spec_5_the_next_time_is_on_the_grid",)),
     (
         "Initial results: alive, not ready, not known to have started",

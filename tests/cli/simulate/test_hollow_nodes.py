@@ -5,6 +5,7 @@ They run pods, and end.
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import socket
@@ -36,6 +37,9 @@ from runtime.api import Api, create, watch_objects
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
 from runtime.io.event_loop import LoopThread
+from simulation.apiserver.kinds.pod_admission import TOKEN_DIRECTORY
+from simulation.apiserver.requests import ApiRequest, JsonAnswer
+from simulation.cluster.applied import apply
 from simulation.node.hollow_nodes import HollowNodes, HollowPlan, HollowStatus, address_of, pod_cidr_of
 
 REPOSITORY = Path(__file__).parents[3]
@@ -99,6 +103,12 @@ def server(tmp_path: Path) -> Iterator[EmbeddedApi]:
 
 @pytest.fixture
 def api(server: EmbeddedApi) -> Iterator[Api]:
+    with api_of(server) as api:
+        yield api
+
+
+@contextmanager
+def api_of(server: EmbeddedApi) -> Iterator[Api]:
     with (
         closing(LoopThread("test")) as loop,
         closing(api_lines(read_access(server.kubeconfig), loop, user_agent="test", qps=None)) as lines,
@@ -267,6 +277,47 @@ def test_the_command_and_the_files_of_the_manifests_are_understood(manifests: di
     assert (plan.name(plan.numbers()[0]), plan.name(plan.numbers()[-1])) == ("hollow-300", "hollow-399")
     assert plan.configuration.register_with_taints[0].key == "actorlet.dev/hollow"
     assert read_access(options.kubeconfig).cluster.server == "https://kubernetes.default.svc"
+
+
+def test_the_pod_of_the_manifests_joins_with_the_rights_of_the_manifests(
+    manifests: dict[str, Any], tmp_path: Path
+) -> None:
+    mounted, account, programs = (tmp_path / name for name in ("mounted", "account", "bin"))
+    for directory in (mounted, account, programs):
+        directory.mkdir()
+    actorlet = programs / "actorlet"
+    actorlet.write_text(f'#!/bin/sh\nexec {sys.executable} -m actorlet "$@"\n')
+    actorlet.chmod(0o755)
+    options = ApiServerOptions(str(tmp_path / "keys"), str(tmp_path / "admin"), rbac=True)
+    with embedded_api(options) as server, api_of(server) as api:
+        for name in ("rbac.yaml", "hollow-nodes.yaml"):
+            apply(server.server, str(REPOSITORY / "deploy" / name), "default")
+        token = "/api/v1/namespaces/hollow-nodes/serviceaccounts/hollow-nodes/token"
+        answer = server.server.handle(ApiRequest("POST", token, body={"spec": {}}))
+        assert isinstance(answer, JsonAnswer)
+        (account / "token").write_text(answer.value["status"]["token"])
+        (account / "ca.crt").write_bytes(Path(server.authority).read_bytes())
+        for name, text in manifests["ConfigMap/hollow-nodes"]["data"].items():
+            own = text.replace("https://kubernetes.default.svc", server.url).replace(TOKEN_DIRECTORY, str(account))
+            (mounted / name).write_text(own)
+        [args] = manifests["StatefulSet/hollow"]["spec"]["template"]["spec"]["containers"][0]["args"]
+        seen, names = Seen(api), ("hollow-6", "hollow-7", "hollow-8")
+        environment = {"HOSTNAME": "hollow-2", "NODES": "3", "PATH": f"{programs}:{os.environ['PATH']}"}
+        with subprocess.Popen(
+            ["sh", "-c", args.replace("/etc/hollow", str(mounted))],
+            env={**os.environ, **environment},
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=REPOSITORY,
+        ) as process:
+            try:
+                seen.until(lambda: all(seen.is_ready(("Node", name)) for name in names), "all are Ready")
+                api.call(create(PODS, "default", pod_on(names[0], 1))).result(PATIENCE_S)
+                seen.until(lambda: seen.is_ready(("Pod", f"{names[0]}-pod-1")), "a pod runs there")
+                ended(process)
+            finally:
+                process.kill()
+        seen.until(lambda: not [key for key in seen.objects if key[0] == "Node"], "they are gone")
 
 
 def test_a_server_that_answers_nobody_is_waited_for_once_and_not_for_each_node(

@@ -54,11 +54,17 @@ def _drawn(panel: Panel, names: list[str], left: int, top: int) -> str:
         x, y = across.at(value), top + _PANEL - _BELOW + 16
         parts.append(f'<text x="{x:.0f}" y="{y}" text-anchor="middle">{value:,}</text>\n')
     for value in sorted({up.low, up.high}):
-        parts.append(f'<text x="{left + _LEFT - 8}" y="{up.at(value) + 4:.0f}" text-anchor="end">{value:.3g}</text>\n')
+        parts.append(
+            f'<text x="{left + _LEFT - 8}" y="{up.at(value) + 4:.0f}" text-anchor="end">{_short(value)}</text>\n'
+        )
     for number, name in enumerate(names):
         drawn = " ".join(f"{across.at(x):.0f},{up.at(y):.0f}" for x, y in lines.get(name, ()))
         parts.append(f'<polyline points="{drawn}" style="stroke:{_colour(number)}"/>\n' if drawn else "")
     return "".join(parts)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 class _Scale:

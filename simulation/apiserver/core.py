@@ -19,6 +19,7 @@ from config.values.api_time import second_text
 from simulation.apiserver.resources import ServedResource
 from simulation.apiserver.store import Store
 from simulation.chance.chance import Chance
+from simulation.validations.program import the_program
 
 SECOND_NS = 10**9
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -67,6 +68,7 @@ class Core:
 
         The server sets it, since it has the verbs.
         """
+        self.rule_program = the_program()
         self._schedule = clock.schedule
         self._chance = Chance(f"API server {options.seed}")
         # Asked at every request: no call of ours between.

@@ -30,6 +30,8 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("simulation/apiserver/custom/formats.py", "_TOKEN"): "a pattern has at most 4096 characters",
     ("simulation/apiserver/custom/formats.py", "compiled"): "patterns are short, and judged before they are used",
     ("simulation/apiserver/custom/formats.py", "_matches"): "constants of the module, which a test below judges",
+    ("simulation/validations/child.py", "_find"): "of a rule, in a process whose CPU time is limited",
+    ("simulation/validations/child.py", "_find_all"): "of a rule, in a process whose CPU time is limited",
     ("simulation/apiserver/custom/json_paths.py", "_STEP"): "a JSONPath has at most 1000 characters",
 }
 """(file, name of the constant or of the function around it): why it may stay."""

@@ -21,6 +21,7 @@ from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import DEFINITIONS, SERVED, ServedResource
 from simulation.apiserver.status import Json, invalid
 from simulation.apiserver.store import Version
+from simulation.validations.judge import causes_of_rules, places_not_evaluated
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
@@ -88,7 +89,7 @@ class DefinitionRules(KindRules):
             raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
 
     def prepare(self, call: ResourceCall, value: Json) -> None:
-        _accept(call, value, list(definitions.faults_of(value)))
+        self._accept(call, value, list(definitions.faults_of(value)))
         _hold(value["metadata"])
         value["status"] = {
             "storedVersions": [definitions.storage_version(value["spec"])],
@@ -99,7 +100,7 @@ class DefinitionRules(KindRules):
         self._set(value["status"], "Established", "InitialNamesAccepted", message)
 
     def change(self, call: ResourceCall, old: Json, new: Json) -> None:
-        _accept(call, new, [*definitions.faults_of(new), *definitions.faults_of_change(old, new)])
+        self._accept(call, new, [*definitions.faults_of(new), *definitions.faults_of_change(old, new)])
         if call.target.subresource:
             new.setdefault("status", old["status"])
             return
@@ -113,6 +114,28 @@ class DefinitionRules(KindRules):
         }
 
     change_status = change
+
+    def _accept(self, call: ResourceCall, value: Json, causes: list[tuple[str, str, str]]) -> None:
+        """Refuse a definition with faults, and warn of unsupported parts. Raises StatusError (422)."""
+        schemas, program = _schemas(value), self.core.rule_program
+        rules = [each for path, schema in schemas for each in places_of_cel(schema, path)]
+        causes = causes or causes_of_rules(program, rules)
+        if causes:
+            raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
+        for places, what in (
+            (places_not_evaluated(program, rules), "rules in CEL" + ("" if program else ", as actorlet[cel] would")),
+            (
+                [at for path, schema in schemas for at in places_not_read(schema, path)],
+                "patterns with classes of Unicode or quotes",
+            ),
+        ):
+            if places:
+                others = f" and {len(places) - 1} more" if len(places) > 1 else ""
+                text = f"this simulated server does not evaluate {what}: objects that break them are accepted"
+                call.warnings.append(f"{places[0]}{others}: {text}")
+        if value["spec"]["conversion"]["strategy"] == "Webhook":
+            text = "this simulated server calls no webhook, and needs none here"
+            call.warnings.append(f"spec.conversion.strategy: {text}")
 
     def _set(self, status: Json, kind: str, reason: str, message: str) -> None:
         condition = {
@@ -176,25 +199,6 @@ class DefinitionRules(KindRules):
             store.put(DEFINITIONS.store_key, {**version.object, "metadata": metadata})
         elif len(left) < len(finalizers):
             self.removed(store.remove(DEFINITIONS.store_key, "", name))
-
-
-def _accept(call: ResourceCall, value: Json, causes: list[tuple[str, str, str]]) -> None:
-    """Refuse a definition with faults, and warn of unsupported parts. Raises StatusError (422)."""
-    if causes:
-        raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
-    schemas = _schemas(value)
-    for find, what in (
-        (places_of_cel, "rules in CEL"),
-        (places_not_read, "patterns with classes of Unicode or quotes"),
-    ):
-        places = [at for path, schema in schemas for at in find(schema, path)]
-        if places:
-            others = f" and {len(places) - 1} more" if len(places) > 1 else ""
-            text = f"this simulated server does not evaluate {what}: objects that break them are accepted"
-            call.warnings.append(f"{places[0]}{others}: {text}")
-    if value["spec"]["conversion"]["strategy"] == "Webhook":
-        text = "this simulated server calls no webhook, and needs none here"
-        call.warnings.append(f"spec.conversion.strategy: {text}")
 
 
 def _hold(metadata: Json) -> None:

@@ -9,6 +9,7 @@ may become stricter.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from config.documents.codec import DocumentError, from_builtins
@@ -21,6 +22,8 @@ from simulation.apiserver.requests import ResourceCall
 from simulation.apiserver.resources import CustomVersion, ServedResource
 from simulation.apiserver.status import Json, StatusError, invalid
 from simulation.apiserver.store import Version
+from simulation.validations.judge import RULES_NOT_CHECKED, causes_of_object
+from simulation.validations.rules import MISSING, has_rules
 
 _MISSING = object()
 
@@ -52,13 +55,13 @@ class CustomRules(KindRules):
             raise StatusError(405, "MethodNotAllowed", text, {})
         if "status" in call.resource.subresources:
             value.pop("status", None)
-        _make_good(call, value)
+        self._make_good(call, value)
         if self.counts_generations:
             value["metadata"]["generation"] = 1
 
     def change(self, call: ResourceCall, old: Json, new: Json) -> None:
         before = _shown(call.resource, old)
-        _make_good(call, new, before)
+        self._make_good(call, new, before)
         apart = {"apiVersion", "metadata", *call.resource.subresources}
         differs = any(before.get(name) != new.get(name) for name in {*before, *new} - apart)
         if differs and self.counts_generations:
@@ -68,7 +71,17 @@ class CustomRules(KindRules):
         new["apiVersion"] = self._api_version
         new["metadata"].clear()
         new["metadata"].update(old["metadata"])
-        _make_good(call, new, _shown(call.resource, old))
+        self._make_good(call, new, _shown(call.resource, old))
+
+    def _make_good(self, call: ResourceCall, value: Json, before: Json | None = None) -> None:
+        """Raises StatusError."""
+        _check_schema(call, value, before)
+        program = self.core.rule_program
+        if program is not None and _has_rules(call.resource):
+            schema = _custom(call.resource).schema
+            causes = causes_of_object(program, schema, value, MISSING if before is None else before)
+            if causes:
+                raise invalid(call.resource, value["metadata"]["name"], causes)
 
     def removed(self, last: Version) -> None:
         self._on_removed()
@@ -89,6 +102,11 @@ def _custom(resource: ServedResource) -> CustomVersion:
     return resource.custom
 
 
+@lru_cache(maxsize=1024)
+def _has_rules(resource: ServedResource) -> bool:
+    return resource.is_defined and has_rules(_custom(resource).schema)
+
+
 def _shown(resource: ServedResource, value: Json) -> Json:
     """A stored object as the resource shows it."""
     schema = _custom(resource).schema
@@ -96,7 +114,7 @@ def _shown(resource: ServedResource, value: Json) -> Json:
     return shown if shown["apiVersion"] == resource.api_version else {**shown, "apiVersion": resource.api_version}
 
 
-def _make_good(call: ResourceCall, value: Json, before: Json | None = None) -> None:
+def _check_schema(call: ResourceCall, value: Json, before: Json | None = None) -> None:
     """Prune, default and check an object before it is stored; changes its top level in place.
 
     Raises StatusError.
@@ -114,7 +132,8 @@ def _make_good(call: ResourceCall, value: Json, before: Json | None = None) -> N
     made = {**with_defaults(made, schema), "metadata": metadata}
     faults = [fault for fault in faults_of(made, schema) if before is None or not _is_old(fault, before, made)]
     if faults:
-        raise invalid(call.resource, metadata["name"], [fault.cause for fault in faults])
+        unchecked = [RULES_NOT_CHECKED] if _has_rules(call.resource) else []
+        raise invalid(call.resource, metadata["name"], [*(fault.cause for fault in faults), *unchecked])
     value.clear()
     value.update(made)
 

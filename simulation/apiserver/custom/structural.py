@@ -17,6 +17,7 @@ from simulation.apiserver.custom.formats import compiled
 from simulation.apiserver.custom.shapes import INT_OR_STRING, LIST_KEYS, PRESERVE, with_defaults
 from simulation.apiserver.custom.validation import At, faults_of, invalid_at
 from simulation.apiserver.status import forbidden_field, required
+from simulation.validations.rules import CEL
 
 Schema = Mapping[str, Any]
 Cause = tuple[str, str, str]
@@ -24,7 +25,6 @@ Cause = tuple[str, str, str]
 _DOCUMENTS: dict[str, dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "definition.yaml").read_text())
 DEFINITION, SCHEMA = _DOCUMENTS["definition"], _DOCUMENTS["root"]
 
-CEL = "x-kubernetes-validations"
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
 
 
@@ -53,9 +53,9 @@ def everywhere(schema: Schema, path: str, level: str = _ROOT) -> Iterator[tuple[
         yield from everywhere(schema["additionalProperties"], f"{path}.additionalProperties", _FIELD)
 
 
-def places_of_cel(schema: Schema, path: str) -> list[str]:
-    """The places of rules in CEL in the schema."""
-    return [f"{at}.{CEL}" for below, at, _ in everywhere(schema, path) if below.get(CEL)]
+def places_of_cel(schema: Schema, path: str) -> list[tuple[str, Any]]:
+    """The parts of the schema with rules in CEL: path, rules."""
+    return [(at, below[CEL]) for below, at, _ in everywhere(schema, path) if below.get(CEL)]
 
 
 def places_not_read(schema: Schema, path: str) -> list[str]:

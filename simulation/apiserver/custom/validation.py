@@ -1,7 +1,7 @@
 """Validates an object by its schema: `jsonschema` with the dialect and messages of Kubernetes.
 
 The dialect is that of definitions: OpenAPI 3.0 with `nullable` and `x-kubernetes-*`, whose keywords are those of JSON
-Schema draft 4. Rules in CEL (`x-kubernetes-validations`) are not evaluated. Pure; faults are returned, not raised.
+Schema draft 4. Rules in CEL are those of `simulation.validations`. Pure; faults are returned, not raised.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("config/pods/once_per_spec.py", "threading"): "a lock: actors on many threads share what is known of a spec",
     ("simulation/apiserver/core.py", "threading"): "a lock: in real time the server is asked from many threads",
     ("simulation/cri/runtime.py", "threading"): "a lock: in real time the runtime is called from many threads",
+    ("simulation/validations/program.py", "threading"): "a lock: the servers of one process share a program",
     ("simulation/host/sick_paths.py", "threading"): "a lock: in real time the disk is used from many threads",
 }
 """(file, module): the reason. The list is to stay short."""

@@ -43,6 +43,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("runtime/io/programs.py", "running"): "its callers stand here, each with its words",
     ("runtime/state/id_files.py", "_asked"): "getsubids with constant words",
     ("simulation/planes/programs.py", "start"): "programs of the user's, with words of `planes.arguments`, all `--x=y`",
+    ("simulation/validations/program.py", "_begin"): "our own script, without operands",
     ("runtime/volumes/commands.py", "run"): "HostCommand.words puts the operands behind `--`",
 }
 """(file, function): the reason."""

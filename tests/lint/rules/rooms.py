@@ -82,6 +82,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "chance",
         "rbac",
         "webhooks",
+        "validations",
         "apiserver",
         "controllers",
         "planes",

@@ -145,15 +145,17 @@ def test_words_that_no_schema_has_are_warned_of_or_refused() -> None:
     assert (strict.code, f'unknown field "{place}"' in strict.message) == (400, True)
 
 
-def test_rules_in_cel_are_told_to_be_without_effect() -> None:
-    rules = [{"rule": "self.spec.replicas > 2"}]
-    schema = {**SCHEMA, "x-kubernetes-validations": rules}
+def test_without_the_library_rules_in_cel_are_told_to_be_without_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simulation.apiserver.core.the_program", lambda: None)
+    schema = {**SCHEMA, "x-kubernetes-validations": [{"rule": "self.spec.replicas > 2"}]}
     place = "spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations"
-    text = "this simulated server does not evaluate rules in CEL: objects that break them are accepted"
-    made = define(Server(), version(schema=schema))
-    assert made.answer.warnings == (f"{place}: {text}",)  # type: ignore[union-attr]
+    text = "this simulated server does not evaluate rules in CEL, as actorlet[cel] would: objects that break them are"
+    server = Server()
+    made = define(server, version(schema=schema))
+    assert made.answer.warnings == (f"{place}: {text} accepted",)  # type: ignore[union-attr]
+    make(server, spec={"replicas": 1})
     made = define(Server(), version(schema=schema), version("v2", schema=schema, storage=False))
-    assert made.answer.warnings == (f"{place} and 1 more: {text}",)  # type: ignore[union-attr]
+    assert made.answer.warnings == (f"{place} and 1 more: {text} accepted",)  # type: ignore[union-attr]
 
 
 def test_a_pattern_that_is_not_read_is_told_of() -> None:

@@ -45,7 +45,8 @@ FIELDS = {
     },
 }
 SPEC = {"type": "object", "properties": FIELDS, "oneOf": [{"required": ["text"]}], "not": {"required": ["z"]}}
-SCHEMA = {"type": "object", "required": ["spec"], "properties": {"spec": SPEC}, "x-kubernetes-validations": [{}]}
+RULES = [{"rule": "has(self.spec)", "message": "m", "messageExpression": "'m'", "reason": "FieldValueInvalid"}]
+SCHEMA = {"type": "object", "required": ["spec"], "properties": {"spec": SPEC}, "x-kubernetes-validations": RULES}
 VERSION = version(
     schema=SCHEMA,
     additionalPrinterColumns=[{"name": "C", "type": "string", "jsonPath": ".spec.text", "priority": 1}],

@@ -96,6 +96,6 @@ def test_unknown_keywords_and_unevaluated_rules_are_named_with_their_places() ->
     pruned(schema, SCHEMA, unknown, "s", is_resource=False)
     assert unknown == ["s.properties.a.maxlength"]
     assert places_of_cel(schema, "s") == [
-        "s.x-kubernetes-validations",
-        "s.properties[a].x-kubernetes-validations",
+        ("s", rules),
+        ("s.properties[a]", rules),
     ]

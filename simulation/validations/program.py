@@ -1,0 +1,88 @@
+"""Has rules evaluated in a process of its own, which starts when the first rule is compiled.
+
+All servers of this process share it. A rule that takes too much CPU or memory ends it, and the next request starts
+another. It ends with this process, even a killed one, because its standard input ends then.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+CHILD = Path(__file__).with_name("child.py")
+_TOO_DEAR = "takes too much time or memory"
+
+Check = tuple[Any, ...]
+"""(rule, messageExpression, is oldSelf optional, self), and the old self if there is one."""
+Held = tuple[bool | None, str]
+"""Whether a rule holds, and the text of its messageExpression; or None, and why not."""
+
+
+@cache
+def the_program() -> RuleProgram | None:
+    """That of all servers; None without the library for CEL."""
+    return RuleProgram() if find_spec("cel_expr_python") is not None else None
+
+
+class RuleProgram:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._end: Callable[[], object] = lambda: None
+
+    def compile(self, expressions: Sequence[tuple[str, str]]) -> list[str]:
+        """Why each (expression, name of its type, as BOOL) does not compile; empty if it does."""
+        answers = self._ask("compile", expressions)
+        return [f"it {_TOO_DEAR}"] * len(expressions) if answers is None else answers
+
+    def evaluate(self, checks: Sequence[Check]) -> list[Held] | None:
+        """What became of each; None if all of them together take too much time or memory."""
+        answers = self._ask("evaluate", checks)
+        return None if answers is None else [(held, text) for held, text in answers]
+
+    def _ask(self, what: str, rows: Sequence[Any]) -> list[Any] | None:
+        with self._lock:
+            process = self._process or self._begin()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                process.stdin.write(msgspec.json.encode([what, rows]) + b"\n")
+                process.stdin.flush()
+                line = process.stdout.readline()
+            except BrokenPipeError:
+                line = b""
+            if not line:
+                self._process = None
+                self._end()
+                return None
+        answers: list[Any] = msgspec.json.decode(line)
+        return answers
+
+    def _begin(self) -> subprocess.Popen[bytes]:
+        process = self._process = subprocess.Popen(
+            [sys.executable, "-I", str(CHILD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._end = weakref.finalize(self, _end, process)
+        return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    with suppress(BrokenPipeError):
+        process.communicate()

@@ -1,0 +1,199 @@
+"""The rules that a schema has for a value, and the value as CEL sees it. Pure.
+
+A schema and its values are JSON builtins. A rule stands at one part of a schema, as `self` is that part of the value.
+A rule that reads `oldSelf` is for changes only, unless it takes it as an optional value. Parts of an unchanged value
+are not checked again, so that rules may become stricter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+CEL = "x-kubernetes-validations"
+At = tuple[str | int, ...]
+Schema = Mapping[str, Any]
+REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
+MISSING = object()
+"""In place of a value that is not there."""
+_OLD_SELF = re.compile(r"\boldSelf\b")
+_FUNCTIONS = frozenset(
+    {
+        "quantity",
+        "isQuantity",
+        "url",
+        "isURL",
+        "ip",
+        "isIP",
+        "cidr",
+        "isCIDR",
+        "semver",
+        "isSemver",
+        "format",
+        "jsonpatch",
+    }
+)
+_METHODS = frozenset(
+    {"flatten", "distinct", "slice", "reverse", "sort", "sortBy", "first", "last", "validate"}
+    | {"transformList", "transformMap", "transformMapEntry"}
+)
+"""Functions and macros of Kubernetes that the library does not have."""
+_MACROS = frozenset({"all", "exists", "exists_one", "existsOne"})
+"""Macros that the library has for one variable, but not for two."""
+_LONGEST_NAMES = 200
+_ESCAPED = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_ESCAPES = re.compile(r"__|[./-]")
+_KEYWORDS = frozenset(
+    {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"}
+    | {"let", "loop", "package", "namespace", "return"}
+)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One rule at one part of a value. `at` is its place; without `old` there is no old value."""
+
+    at: At
+    fields: Mapping[str, Any]
+    kind: str
+    now: Any
+    old: tuple[Any, ...] = ()
+
+    @property
+    def check(self) -> tuple[Any, ...]:
+        """See `program.Check`."""
+        fields = self.fields
+        optional = fields.get("optionalOldSelf") is True
+        return (fields["rule"], fields.get("messageExpression") or "", optional, self.now, *self.old)
+
+    @property
+    def text(self) -> str:
+        """The message of an object that breaks it, without a messageExpression."""
+        return str(self.fields.get("message") or f"failed rule: {self.fields['rule'].strip()}")
+
+
+def is_evaluated(rule: Mapping[str, Any]) -> bool:
+    """Whether the rule uses only what the library has."""
+    return not any(map(_is_missing, _calls(rule.get("rule") or ""))) and not any(
+        map(_is_missing, _calls(rule.get("messageExpression") or ""))
+    )
+
+
+def _calls(expression: str) -> Iterator[tuple[str, bool, str]]:
+    """What may be a call: name, whether it is of a value, and the beginning of its arguments."""
+    for found in _WORD.finditer(expression):
+        after = expression[found.end() : found.end() + _LONGEST_NAMES]
+        if after[:1] in ("(", "."):
+            yield found[0], expression[found.start() - 1 : found.start()] == ".", after
+
+
+def _is_missing(call: tuple[str, bool, str]) -> bool:
+    name, is_method, after = call
+    if not is_method:
+        return name in _FUNCTIONS and (after[0] == "(" or name in ("format", "jsonpatch"))
+    if after[0] == "(" and name in _MACROS:
+        names = after[1:].split(",", 2)
+        return len(names) == 3 and all(one.strip().isidentifier() for one in names[:2])
+    return after[0] == "(" and name in _METHODS
+
+
+def faults_of_rule(rule: Any) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with a rule before it is compiled: (reason, message, field in it)."""
+    fields = rule if isinstance(rule, Mapping) else {}
+    if not isinstance(fields.get("rule"), str) or not fields["rule"].strip():
+        yield "FieldValueRequired", "Required value: rule is not specified", "rule"
+    for name in ("message", "messageExpression", "fieldPath", "reason"):
+        if fields.get(name) is not None and not isinstance(fields[name], str):
+            yield "FieldValueTypeInvalid", f"Invalid value: must be of type string: {name}", name
+    if "\n" in str(fields.get("message") or ""):
+        shown = msgspec.json.encode(fields["message"]).decode()
+        yield "FieldValueInvalid", f"Invalid value: {shown}: must not contain line breaks", "message"
+    if fields.get("reason") not in (None, *REASONS):
+        known = ", ".join(f'"{reason}"' for reason in REASONS)
+        text = f'Unsupported value: "{fields["reason"]}": supported values: {known}'
+        yield "FieldValueNotSupported", text, "reason"
+
+
+def rules_for(schema: Schema, now: Any, old: Any = MISSING, at: At = ()) -> Iterator[Rule]:
+    """All rules that this value must keep."""
+    if now == old and type(now) is type(old):
+        return
+    mine = schema.get(CEL)
+    if mine:
+        seen, before = seen_by_cel(schema, now, not at), () if old is MISSING else (seen_by_cel(schema, old, not at),)
+        for fields in mine:
+            is_for_change = _OLD_SELF.search(fields["rule"]) and fields.get("optionalOldSelf") is not True
+            if is_evaluated(fields) and (before or not is_for_change):
+                yield Rule(at, fields, str(schema.get("type", "")), seen, before)
+    for step, below, part in _parts(schema, now):
+        yield from rules_for(below, part, _counterpart(schema, old, step, part), (*at, step))
+
+
+def has_rules(schema: Schema) -> bool:
+    """Whether the schema has any rule."""
+    others, items = schema.get("additionalProperties"), schema.get("items")
+    below = [*(schema.get("properties") or {}).values(), *(one for one in (others, items) if isinstance(one, Mapping))]
+    return bool(schema.get(CEL)) or any(map(has_rules, below))
+
+
+def seen_by_cel(schema: Schema, value: Any, is_object: bool = False) -> Any:
+    """The value with the names and types that rules read. `is_object`: it has a kind and metadata."""
+    if isinstance(value, list):
+        items = schema.get("items") or {}
+        return [seen_by_cel(items, one) for one in value]
+    if isinstance(value, dict):
+        properties, others = schema.get("properties"), schema.get("additionalProperties")
+        if not properties:
+            below = others if isinstance(others, Mapping) else {}
+            return {name: seen_by_cel(below, part) for name, part in value.items()}
+        shown = {
+            escaped(name): seen_by_cel(below, value[name])
+            for name, below in properties.items()
+            if value.get(name) is not None
+        }
+        if is_object or schema.get("x-kubernetes-embedded-resource"):
+            shown |= {name: value[name] for name in ("apiVersion", "kind") if name in value}
+            metadata = value.get("metadata") or {}
+            shown["metadata"] = {name: metadata[name] for name in ("name", "generateName") if metadata.get(name)}
+        return shown
+    if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
+def escaped(name: str) -> str:
+    """The name of a field as a word of CEL."""
+    if name in _KEYWORDS:
+        return f"__{name}__"
+    word = _ESCAPES.sub(lambda found: _ESCAPED[found[0]], name)
+    return word if _WORD.fullmatch(word) else name
+
+
+def _parts(schema: Schema, value: Any) -> Iterator[tuple[str | int, Schema, Any]]:
+    """The parts of a value that the schema describes: step, schema, part."""
+    if isinstance(value, list):
+        items = schema.get("items")
+        if isinstance(items, Mapping):
+            yield from ((number, items, one) for number, one in enumerate(value))
+    elif isinstance(value, dict):
+        properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
+        for name, part in value.items():
+            below = properties.get(name, others)
+            if isinstance(below, Mapping) and part is not None:
+                yield name, below, part
+
+
+def _counterpart(schema: Schema, old: Any, step: str | int, part: Any) -> Any:
+    """The same part of the old value. In a list, only a map by keys says which item it was."""
+    if isinstance(step, str):
+        found = old.get(step) if isinstance(old, dict) else None
+        return MISSING if found is None else found
+    keys = schema.get("x-kubernetes-list-map-keys") if schema.get("x-kubernetes-list-type") == "map" else None
+    if not keys or not isinstance(old, list) or not isinstance(part, dict):
+        return MISSING
+    wanted = [part.get(key) for key in keys]
+    same = (one for one in old if isinstance(one, dict) and [one.get(key) for key in keys] == wanted)
+    return next(same, MISSING)

@@ -76,7 +76,7 @@ class NodeAgent:
         self.system = ActorSystem(dispatcher, name=f"actorlet.{plan.facts.name}")
         self.meters = capabilities.meters
         for family in (CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL):
-            if not self.meters.value(family):
+            if not self.meters.has(family):
                 self.meters.put(family, math.inf)  # until the owner of a certificate reports its expiry
         self._capabilities = _measured(capabilities, dispatcher)
 

@@ -9,8 +9,6 @@ import copy
 from typing import Any
 
 import msgspec
-from jsonpatch import InvalidJsonPatch, JsonPatch, JsonPatchException
-from jsonpointer import JsonPointerException, resolve_pointer
 
 from config.patches.errors import PatchError
 
@@ -25,6 +23,10 @@ MAX_OPERATIONS = 10_000
 
 def apply_json_patch(document: Any, operations: Any) -> Any:
     """The document after all operations. Neither input changes. Raises PatchError."""
+    # Only API servers apply patches: an agent does not carry the library.
+    from jsonpatch import InvalidJsonPatch, JsonPatch, JsonPatchException
+    from jsonpointer import JsonPointerException, resolve_pointer
+
     if not isinstance(operations, list):
         raise PatchError("the patch", "it is not a list of operations", 'write [{"op": ...}]', malformed=True)
     if len(operations) > MAX_OPERATIONS:

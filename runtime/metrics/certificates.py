@@ -13,13 +13,13 @@ from runtime.io.x509_faults import x509_faults_as_value_errors
 
 def seconds_left(pem: Pem) -> float:
     """Seconds until the first certificate in the file expires; +Inf without a readable one."""
-    # Slow to import, and not needed before the first scrape.
-    from cryptography import x509
-
     try:
         text = pem.data.encode() if pem.data else Path(pem.path).read_bytes() if pem.path else b""
         if not text:
             return math.inf
+        # Heavy (7 MiB), and not needed before the first scrape.
+        from cryptography import x509
+
         with x509_faults_as_value_errors():
             certificate = x509.load_pem_x509_certificate(text)
     except (OSError, ValueError):

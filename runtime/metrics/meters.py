@@ -92,6 +92,10 @@ class Meters:
         """The rows of these families."""
         return [FamilyRows(family, self._rows(family)) for family in families]
 
+    def has(self, family: Family, *labels: str) -> bool:
+        """Whether there is such a series. Unlike `value` it computes nothing."""
+        return labels in self._series.get(family.name, {})
+
     def value(self, family: Family, *labels: str) -> float:
         """The value of a counter or gauge, or the number of observations of a histogram; 0 without a series."""
         ending = "_count" if family.kind is MetricKind.HISTOGRAM else ""

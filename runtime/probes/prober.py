@@ -22,7 +22,6 @@ from runtime.io.held_bytes import HeldBytes
 from runtime.io.pending import PendingAnswer
 from runtime.probes.capability import Check, ExecCheck, GrpcCheck, HttpCheck, ProbeAnswer, ProbeOutcome, TcpCheck
 from runtime.probes.exec_command import ask_exec
-from runtime.probes.grpc_health import ask_grpc
 from runtime.probes.held_up import unless_held_up
 from runtime.probes.http_get import ask_http
 from runtime.probes.tcp_socket import ask_tcp
@@ -51,6 +50,9 @@ class NetworkProber:
             return ask_http(check, timeout_ns, self._held)
         if isinstance(check, TcpCheck):
             return ask_tcp(check, timeout_ns)
+        # Heavy (HTTP/2), and few pods have such a probe.
+        from runtime.probes.grpc_health import ask_grpc
+
         return ask_grpc(check, timeout_ns, self._held)
 
 

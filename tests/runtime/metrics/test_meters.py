@@ -71,6 +71,16 @@ def test_a_family_is_told_before_anything_was_measured() -> None:
     ]
 
 
+def test_whether_there_is_a_series_is_told_without_computing_it() -> None:
+    def never() -> float:
+        raise AssertionError("nobody has asked for the value")
+
+    meters = Meters()
+    meters.follow(LEVEL, never, "a")
+    assert [meters.has(LEVEL, of) for of in "ab"] == [True, False]
+    assert not meters.has(BARE)
+
+
 def test_labels_with_everything_in_them_are_read_back() -> None:
     nasty = 'a"b\\c\nd'
     text = exposition([FamilyRows(LEVEL, [MetricRow((nasty,), 1, 1234)])]).decode()

@@ -21,9 +21,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from actorlet._clients import kubernetes_client, lightkube_client
 from actorlet._cluster_process import ClusterError, ClusterProcess
-from actorlet._load import Load
+from actorlet._handles import Load, kubernetes_client, lightkube_client
 
 __all__ = ["Cluster", "ClusterError", "ClusterWarning", "Load", "cluster"]
 

@@ -174,7 +174,7 @@ def test_a_client_that_is_not_installed_is_named(shared: Cluster, monkeypatch: p
     def missing(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    monkeypatch.setattr("actorlet._clients.import_module", missing)
+    monkeypatch.setattr("actorlet._handles.import_module", missing)
     with pytest.raises(ClusterError, match="the package lightkube is not installed here: pip install lightkube"):
         shared.lightkube()
 

@@ -1,7 +1,8 @@
-"""Ready clients of a cluster for libraries that the test's environment may have."""
+"""What a test gets from its cluster to work with: ready clients of two libraries, and loads of pods."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -26,3 +27,21 @@ def _module(package: str, name: str) -> Any:
         if (error.name or "").partition(".")[0] != package:
             raise
         raise ClusterError(f"the package {package} is not installed here: pip install {package}") from None
+
+
+class Load:
+    """Pods of one template, kept at a number. `Cluster.load` makes it."""
+
+    def __init__(self, ask: Callable[[Mapping[str, Any]], dict[str, Any]], name: str, namespace: str) -> None:
+        self._ask = ask
+        self.name = name
+        self.namespace = namespace
+
+    def scale(self, replicas: int) -> None:
+        """Keep another number of pods from now on; the youngest go first."""
+        self._ask({"order": "scale", "name": self.name, "namespace": self.namespace, "replicas": replicas})
+
+    @property
+    def ready(self) -> int:
+        """How many of its pods are Ready in the API."""
+        return int(self._ask({"order": "count-ready", "name": self.name, "namespace": self.namespace})["ready"])

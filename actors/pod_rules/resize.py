@@ -114,6 +114,16 @@ def actuated(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
     return PodResources(FrozenMap(has), told.whole)
 
 
+def may_have(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
+    """The most that the containers may have in the runtime. One with unknown resources has no limit here.
+
+    Cgroup v1 refuses a pod less CPU than one of its containers has.
+    """
+    unknown = {container.name for container, newest in _running(pod, observed) if newest.id in told.unsure}
+    has = actuated(pod, observed, told)
+    return PodResources(FrozenMap({**has.containers, **dict.fromkeys(unknown, NO_RESOURCES)}), has.whole)
+
+
 def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRules) -> ResizePlan:
     """The remaining steps of a resize; `pod` has its granted resources.
 

@@ -27,6 +27,8 @@ class SimulatedCgroups:
         self._pods_in: dict[Words, tuple[str, ...]] = {}
         """The last limits by QoS class: read every minute, and seldom changed."""
         self.broken = ""
+        self.like_v1 = False
+        """Whether a pod may not get less CPU than one of its containers has, as with cgroup v1."""
         self.written: dict[Words, CgroupLimits] = {}
         self.entered: list[str] = []
         """Paths that the agent, or all others, were moved to."""
@@ -55,6 +57,19 @@ class SimulatedCgroups:
     def problems(self, where: str) -> tuple[str, ...]:
         """The reasons why nothing can be written now."""
         return (f"{where} cannot be made: {self.broken}",) if self.broken else ()
+
+    def refusal(self, words: Words, limits: CgroupLimits) -> str:
+        """What the kernel says of limits that it does not take, or ""."""
+        quota_us = limits.cpu_quota_us or -1
+        if not self.like_v1 or quota_us < 0 or not words[-1].startswith(POD):
+            return ""
+        has_more = any(
+            each.state is ContainerState.CONTAINER_RUNNING
+            and each.resources is not None
+            and each.resources.cpu_quota > quota_us
+            for each in self._cri.state.select_containers("", "", {POD_UID_LABEL: words[-1].removeprefix(POD)})
+        )
+        return "Invalid argument" if has_more else ""
 
     def pods(self) -> dict[str, str]:
         """UID -> path of every pod's cgroup."""
@@ -118,6 +133,8 @@ class _Driven:
         table, name = self._table, self.name(words)
         if table.broken:
             return table.problems(name)
+        if refusal := table.refusal(words, limits):
+            return (f"{name}: {refusal}",)
         table.make(words)
         before = table.written[words]
         table.written[words] = limits if before == _NOTHING else _over(before, limits)

@@ -43,6 +43,7 @@ from actors.pod_rules.resize import (
     Told,
     Update,
     actuated,
+    may_have,
     not_in_force,
     resize_plan,
     restored,
@@ -259,7 +260,8 @@ class PodResize:
         if progress.stage is Stage.BEGUN:
             await self._check_memory(pod, observed, progress, self._plan(pod, observed))
             await self._tell_sandbox(pod, observed, progress, both=True)
-            self._resize_cgroup(progress, Stage.WIDENING, pod, self._before(pod, observed))
+            before = with_resources(pod, may_have(pod, observed, self._view.told))
+            self._resize_cgroup(progress, Stage.WIDENING, pod, before)
         if progress.stage is Stage.UPDATING:
             if self._calls.under_way() or not self._question.is_due():
                 return  # its end, or the answer, begins the next pass

@@ -9,7 +9,7 @@ import pytest
 
 from actors.model.observed import ObservedContainer, ObservedPod
 from actors.model.pod_resources import PodResources, resources_of
-from actors.pod_rules.resize import NOTHING_TOLD, Told, actuated, not_in_force, resize_plan, restored
+from actors.pod_rules.resize import NOTHING_TOLD, Told, actuated, may_have, not_in_force, resize_plan, restored
 from actors.pod_rules.resize_words import resize_message
 from actors.start.resources import ResourceRules, container_resources
 from config.frozen_map import FrozenMap
@@ -174,6 +174,7 @@ def test_a_container_of_which_nobody_knows_what_it_has_is_updated_in_any_case() 
     (update,) = resize_plan(wanted, seen, unsure, RULES).updates
     assert (update.id, update.lowers_memory_to) == ("id-app", 2**26)
     assert set(actuated(wanted, seen, unsure).containers) == {"other"}
+    assert dict(may_have(wanted, seen, unsure).containers) == {"app": ResourceRequirements(), "other": SMALL}
     assert resize_plan(wanted, seen, unsure.after(update), RULES).done
     assert set(actuated(wanted, seen, unsure.after(update)).containers) == {"app", "other"}
 

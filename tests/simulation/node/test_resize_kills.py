@@ -15,7 +15,17 @@ from runtime.state.allocation_file import ACTUATED_NAME, NAME
 from simulation.node.simulated_node import ROOT
 from tests.seeds import over_seeds
 from tests.simulation.node.test_api_server import Cluster
-from tests.simulation.node.test_resize import BIG, RESTARTS, SMALL, cgroup, cluster, conditions, resize, resized_to
+from tests.simulation.node.test_resize import (
+    BIG,
+    RESTARTS,
+    SMALL,
+    cgroup,
+    cluster,
+    conditions,
+    resize,
+    resized_to,
+    running,
+)
 from tests.simulation.node.worlds import MS, SECOND, container
 
 KILLS = 12
@@ -127,6 +137,30 @@ def between(awaits: list[str]) -> list[int]:
         if told or (what == WRITTEN and found[-1:] == [number - 1]):
             found.append(number)
     return found
+
+
+def test_an_agent_that_died_before_an_update_goes_on_though_the_pod_may_not_have_less_than_its_container() -> None:
+    """With cgroup v1. Nobody knows whether the container has the old limit or the new one."""
+    world = cluster()
+    pod = running(world, resources=BIG)
+    world.node.cgroups.like_v1 = True
+    updates: list[str] = []
+
+    def kill_once(what: str) -> None:
+        if what == "before UpdateContainerResources" and not updates:
+            updates.append(what)
+            world.node.kill()
+
+    world.node.tell_each_moment(kill_once)
+    resize(world, SMALL)
+    world.run(5 * SECOND)
+    (record,) = world.node.containers()
+    assert updates
+    assert record.resources is not None
+    assert record.resources.cpu_quota == 200_000
+    world.node.restart_agent()
+    world.until(lambda: resized_to(world, SMALL), 60 * SECOND)
+    assert cgroup(world, pod).cpu_quota_us == record.resources.cpu_quota == 100_000
 
 
 @over_seeds(2)

@@ -1,6 +1,6 @@
 """The world behind a test's cluster: `World`, with nodes of given size.
 
-Its machines lose power, and tests say what its pods do.
+Its machines lose power, and tests say what its pods do. Each node has an address and a pod network of its own.
 
 Its calls are those of a test, at any moment of the world's time; nothing here makes time pass. Whatever names a pod or
 a node that is not there raises `OrderError`.
@@ -19,6 +19,7 @@ from config.values.nearest import did_you_mean
 from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
+from simulation.cluster.addresses import pod_network_of
 from simulation.cluster.explained import explained, is_well, one_line
 from simulation.cluster.failing_requests import FailingRequests
 from simulation.cluster.orders import Begin, Behave, Exit, FailRequests, Hang, OrderError, Say, Scale, StartLoad
@@ -26,6 +27,7 @@ from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour
 from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
+from simulation.node.hollow_nodes import address_of
 from simulation.node.simulated_node import SimulatedNode
 from simulation.play.fault_injection import api_plan, link_faults, runtime_plan
 from simulation.scenarios import faults as kinds
@@ -46,6 +48,7 @@ class ClusterWorld(World):
         self.told = ToldBehaviour()
         self._cpus = begin.cpus
         self._memory_bytes = size_bytes(begin.memory)
+        self._pods_per_node = begin.pods_per_node
         self._loads: dict[tuple[str, str], Replicas] = {}
         self._faults_now: tuple[kinds.Fault, ...] = ()
         self._off: set[str] = set()
@@ -70,7 +73,10 @@ class ClusterWorld(World):
         return [f"node-{first + number}" for number in range(count)]
 
     def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
-        node = super().new_node(dispatcher, **rest)
+        number = len(self.nodes)
+        network = pod_network_of(number, self._pods_per_node)
+        settings = msgspec.structs.replace(rest.pop("settings"), pod_cidr=network)
+        node = super().new_node(dispatcher, settings=settings, address=address_of(number), **rest)
         node.cri.intercept(self.told.add)
         machine = node.machine
         machine.machine_facts = replace(machine.machine_facts, cpus=self._cpus, memory_bytes=self._memory_bytes)

@@ -1,18 +1,14 @@
 """The world behind a cluster with a real control plane.
 
 Its agents reach that over HTTPS, each as its own node. What the kit knows of pods, nodes and events is in a copy of the
-real server's (`Mirror`), so all orders about them work as in any `ClusterWorld`. Nodes have the addresses of hollow
-nodes, which exist nowhere: the server reaches the agents through a `Door`.
+real server's (`Mirror`), so all orders about them work as in any `ClusterWorld`. The addresses of
+nodes exist nowhere: the server reaches the agents through a `Door`.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-import msgspec
-
-from actors.kernel import Dispatcher
 from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
 from runtime.io.event_loop import LoopThread
@@ -21,15 +17,10 @@ from simulation.chance.call_faults import Faults
 from simulation.chance.network import NetworkLink
 from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.orders import Begin, FailRequests, OrderError
-from simulation.node.hollow_nodes import address_of, pod_cidr_of
-from simulation.node.simulated_node import SimulatedNode
 from simulation.planes.control_plane import ControlPlane
 from simulation.planes.mirror import Mirror
 from simulation.planes.remote import USER_AGENT, access_of
 from simulation.planes.remote_api import RemoteApi
-
-FIRST_POD_NETWORK = 64
-"""Which network the pods of the first node get: those before it are for services."""
 
 
 class PlaneWorld(ClusterWorld):
@@ -55,11 +46,6 @@ class PlaneWorld(ClusterWorld):
         )
         self._connections.append(connections)
         return RemoteApi(self.dispatcher, ApiClient(connections, self._loop), faults=faults, link=link)
-
-    def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
-        number = len(self.nodes)
-        settings = msgspec.structs.replace(rest.pop("settings"), pod_cidr=pod_cidr_of(FIRST_POD_NETWORK + number))
-        return super().new_node(dispatcher, settings=settings, address=address_of(number), **rest)
 
     def fail_requests(self, order: FailRequests) -> None:
         raise OrderError("clients ask a real control plane without the kit; take the embedded API server for that")

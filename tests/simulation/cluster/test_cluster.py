@@ -12,6 +12,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from ipaddress import IPv4Network
 from pathlib import Path
 from urllib.error import HTTPError
 
@@ -19,6 +20,8 @@ import pytest
 
 from actorlet.pytest_plugin import options_of
 from actorlet.testing import Cluster, ClusterError, cluster
+from simulation.cluster.addresses import NOT_FOR_PODS, pod_network_of
+from simulation.cluster.orders import NODES_AT_MOST, PODS_AT_MOST
 from tests.simulation.cluster.plain_client import PODS, PlainClient
 
 REPOSITORY = Path(__file__).parents[3]
@@ -310,6 +313,38 @@ def test_nodes_are_of_the_size_that_is_asked_for():
     with cluster(cpus=2, memory="3Gi", pods_per_node=5) as small:
         has = PlainClient(small.url).ask("GET", "/api/v1/nodes/node-0")["status"]["capacity"]
         assert (has["cpu"], has["memory"], has["pods"]) == ("2", "3Gi", "5")
+
+
+def test_no_two_pods_and_no_two_nodes_share_an_address():
+    with cluster(nodes=3) as found:
+        api = PlainClient(found.url)
+        web = found.load("web", 9)
+        found.until(lambda: web.ready == 9)
+        pods = [pod["status"] for pod in api.pods().values()]
+        assert len({pod["podIP"] for pod in pods}) == 9
+        nodes = api.ask("GET", "/api/v1/nodes")["items"]
+        addresses = [node["status"]["addresses"][0]["address"] for node in nodes]
+        assert len(set(addresses)) == 3
+        networks = [{pod["podIP"].rpartition(".")[0] for pod in pods if pod["hostIP"] == host} for host in addresses]
+        assert networks == [{"10.1.0"}, {"10.1.1"}, {"10.1.2"}]
+
+
+@pytest.mark.parametrize(
+    ("pods", "first", "second"),
+    [
+        (1, "10.1.0.0/24", "10.1.1.0/24"),
+        (110, "10.1.0.0/24", "10.1.1.0/24"),
+        (5000, "10.1.0.0/18", "10.1.64.0/18"),
+        (PODS_AT_MOST, "10.4.0.0/14", "10.8.0.0/14"),
+    ],
+)
+def test_the_pod_network_of_a_node_has_room_for_its_pods(pods: int, first: str, second: str):
+    assert [pod_network_of(number, pods) for number in range(2)] == [first, second]
+    assert IPv4Network(first).num_addresses - NOT_FOR_PODS >= 2 * pods
+
+
+def test_the_most_nodes_of_a_new_cluster_have_pod_networks_of_their_own():
+    assert len({pod_network_of(number, 5000) for number in range(NODES_AT_MOST)}) == NODES_AT_MOST
 
 
 def test_names_of_more_than_ten_nodes_match_those_of_added_nodes():

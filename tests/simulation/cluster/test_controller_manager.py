@@ -121,6 +121,8 @@ def test_the_other_workloads_get_their_pods_and_services_their_endpoints():
         api.ask("POST", f"{APPS}/statefulsets", workload("StatefulSet", replicas=2, serviceName="web"))
         found.until(lambda: set(api.pods()) == {"web-0", "web-1"} and all(map(api.is_ready, ("web-0", "web-1"))))
         found.until(lambda: len(endpoints(api)) == 2)
+        assert {each["nodeName"] for each in endpoints(api)} == {"node-0", "node-1"}
+        assert len({address for each in endpoints(api) for address in each["addresses"]}) == 2
         api.ask("DELETE", f"{APPS}/statefulsets/web")
         found.until(lambda: not api.pods())
         api.ask("POST", f"{APPS}/daemonsets", workload("DaemonSet"))

@@ -178,7 +178,7 @@ def test_an_agent_that_cannot_be_reached_is_named_and_found_again(
     trouble(shared)
     code, reason, message = refusal(shared, name)
     assert (code, reason) == (503, "ServiceUnavailable")
-    assert message == f"error trying to reach the agent of node node-0 at 192.0.2.1:10250: {told}"
+    assert message == f"error trying to reach the agent of node node-0 at 198.18.0.1:10250: {told}"
     shared.step("2m")
     assert log(shared, name) == ["hello"]
 

@@ -14,6 +14,8 @@ from simulation.apiserver.store import Store
 from simulation.webhooks.matching import GROUP, Asked, Webhook, webhooks_of
 from simulation.webhooks.reviews import MUTATING, VALIDATING, RefusedError, Verdict
 
+_Change = tuple[Json | None, Json | None]
+"""The object before and after."""
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "generation")
 
 
@@ -24,11 +26,7 @@ def mutate(store: Store, call: ResourceCall, old: Json | None, new: Json) -> boo
     """
     value, metadata = new, new["metadata"]
     for webhook in _webhooks(store, MUTATING):
-        patch = list(_verdict(store, call, MUTATING, webhook, old, value).patch)
-        try:
-            value = apply_json_patch(value, patch) if patch else value
-        except PatchError as error:
-            raise internal_error(f'the patch of webhook "{webhook.name}" cannot be applied: {error}') from None
+        value = _patched(webhook, value, _verdict(store, call, MUTATING, webhook, (old, value)))
     if value is new:
         return False
     changed = {**value["metadata"], **{name: metadata[name] for name in _KEPT if name in metadata}}
@@ -43,7 +41,22 @@ def validate(store: Store, call: ResourceCall, old: Json | None, new: Json | Non
     """Ask validating webhooks, or all if `new` is None (a deletion). Raises as `mutate` does."""
     for stage in (VALIDATING,) if new is not None else (MUTATING, VALIDATING):
         for webhook in _webhooks(store, stage):
-            _verdict(store, call, stage, webhook, old, new)
+            _verdict(store, call, stage, webhook, (old, new))
+
+
+def review_part(store: Store, call: ResourceCall, body: Json, old: Json | None = None, connects: bool = False) -> Json:
+    """What is sent to a part of an object, as webhooks want it. Raises as `mutate` does."""
+    for stage in (MUTATING, VALIDATING) if call.request.admission is not None else ():
+        for webhook in _webhooks(store, stage):
+            body = _patched(webhook, body, _verdict(store, call, stage, webhook, (old, body), connects))
+    return body
+
+
+def _patched(webhook: Webhook, value: Json, verdict: Verdict) -> Json:
+    try:
+        return apply_json_patch(value, list(verdict.patch)) if verdict.patch else value
+    except PatchError as error:
+        raise internal_error(f'the patch of webhook "{webhook.name}" cannot be applied: {error}') from None
 
 
 def _webhooks(store: Store, stage: str) -> list[Webhook]:
@@ -51,17 +64,21 @@ def _webhooks(store: Store, stage: str) -> list[Webhook]:
 
 
 def _verdict(
-    store: Store, call: ResourceCall, stage: str, webhook: Webhook, old: Json | None, new: Json | None
+    store: Store, call: ResourceCall, stage: str, webhook: Webhook, change: _Change, connects: bool = False
 ) -> Verdict:
-    resource, admission = call.resource, call.request.admission
+    old, new = change
+    resource, sub, admission = call.resource, call.target.sub, call.request.admission
     assert admission is not None
-    old, new = (None if one is None else {**one, "apiVersion": resource.api_version} for one in (old, new))
+    is_part = sub is not None and sub.kind != resource.kind
+    if not is_part:
+        old, new = (None if one is None else {**one, "apiVersion": resource.api_version} for one in (old, new))
     home = store.get(NAMESPACES.store_key, "", call.namespace)
     its = new or old if resource is NAMESPACES else None if home is None else home.object
     labels = (its or {}).get("metadata", {}).get("labels") or {}
     named = (resource.group, resource.version, resource.plural, call.target.subresource, resource.kind)
     user, where = user_info(call.user), (resource.namespaced, call.namespace, labels)
-    asked = Asked(*named, *where, user, call.dry_run, old, new)
+    body_kind = (sub.group, sub.version, sub.kind) if sub is not None and is_part else None
+    asked = Asked(*named, *where, user, call.dry_run, old, new, call.name if is_part else "", body_kind, connects)
     try:
         verdict = admission.verdict(stage, webhook, asked)
     except RefusedError as refusal:

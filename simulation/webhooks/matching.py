@@ -39,6 +39,12 @@ class Asked(msgspec.Struct, frozen=True):
     """The object before; None for a creation."""
     new: Json | None
     """The object after; None for a deletion."""
+    name: str = ""
+    """That of the object; empty where its metadata has it."""
+    body_kind: tuple[str, str, str] | None = None
+    """Group, version and kind of what is sent to a part, such as a Scale; None: the object itself."""
+    connects: bool = False
+    """Whether the request opens a connection to a pod."""
 
     @property
     def resource(self) -> str:
@@ -46,6 +52,8 @@ class Asked(msgspec.Struct, frozen=True):
 
     @property
     def operation(self) -> str:
+        if self.connects:
+            return "CONNECT"
         return "DELETE" if self.new is None else "UPDATE" if self.old is not None else "CREATE"
 
     @property
@@ -87,7 +95,8 @@ def concerns(webhook: Json, asked: Asked) -> bool:
     if not any(_rule_matches(rule, asked) for rule in webhook.get("rules") or ()):
         return False
     wants = webhook.get("objectSelector") or {}
-    if wants and not any(_selects(wants, one["metadata"].get("labels") or {}) for one in asked.objects):
+    described = (one["metadata"] for one in asked.objects if "metadata" in one)
+    if wants and not any(_selects(wants, metadata.get("labels") or {}) for metadata in described):
         return False
     wants = webhook.get("namespaceSelector") or {}
     has_namespace = asked.namespaced or asked.plural == "namespaces"

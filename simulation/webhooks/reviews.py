@@ -70,8 +70,8 @@ class Admission(msgspec.Struct):
             return Verdict()
         if asked.dry_run and webhook.fields.get("sideEffects") not in ("None", "NoneOnDryRun"):
             raise RefusedError(400, f'admission webhook "{webhook.name}" does not support dry run', _BAD_REQUEST)
-        meta, before = asked.objects[0]["metadata"], (asked.old or {}).get("metadata") or {}
-        key = (stage, webhook.key, meta["name"], before.get("resourceVersion", ""))
+        before = (asked.old or {}).get("metadata") or {}
+        key = (stage, webhook.key, _name_of(asked), before.get("resourceVersion", ""))
         verdict = self.verdicts.get(key)
         if verdict is None:
             raise ReviewWantedError(key, webhook, _request_of(asked))
@@ -90,24 +90,30 @@ def _denied(webhook: Webhook, status: Json) -> RefusedError:
     return RefusedError(number, f"{by}: {said}" if said else f"{by} without explanation", status)
 
 
+def _name_of(asked: Asked) -> str:
+    return asked.name or str(asked.objects[0]["metadata"]["name"])
+
+
 def _request_of(asked: Asked) -> Json:
     """The request of an AdmissionReview, without its uid."""
     version = {"group": asked.group, "version": asked.version}
-    kind, resource = {**version, "kind": asked.kind}, {**version, "resource": asked.plural}
+    group, number, name = asked.body_kind or (asked.group, asked.version, asked.kind)
+    kind, resource = {"group": group, "version": number, "kind": name}, {**version, "resource": asked.plural}
+    options = _OPTIONS.get(asked.operation)
     return {
         "kind": kind,
         "requestKind": kind,
         "resource": resource,
         "requestResource": resource,
         **({"subResource": asked.part, "requestSubResource": asked.part} if asked.part else {}),
-        "name": asked.objects[0]["metadata"]["name"],
+        "name": _name_of(asked),
         **({"namespace": asked.namespace} if asked.namespace else {}),
         "operation": asked.operation,
         "userInfo": asked.user,
         "object": asked.new,
         "oldObject": asked.old,
         "dryRun": asked.dry_run,
-        "options": {"kind": _OPTIONS[asked.operation], "apiVersion": "meta.k8s.io/v1"},
+        "options": {"kind": options, "apiVersion": "meta.k8s.io/v1"} if options else None,
     }
 
 

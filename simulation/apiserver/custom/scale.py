@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from simulation.apiserver.admission import review_part
 from simulation.apiserver.custom.json_paths import find_all, names_of, parse_path
 from simulation.apiserver.requests import Answer, JsonAnswer, ResourceCall, Target, call_to, media_of
 from simulation.apiserver.status import Json, bad_request, internal_error, invalid, invalid_value
@@ -34,16 +35,16 @@ def scale(context: Context, call: ResourceCall) -> Answer:
         wanted = call.object_body()
     if wanted.get("kind", "Scale") != "Scale" or not isinstance(wanted.get("spec") or {}, dict):
         raise bad_request("the body of the request is not a Scale")
+    metadata = {**before["metadata"], **(wanted.get("metadata") or {})}
+    wanted = review_part(context.core.store, call, {**before, "metadata": metadata, "spec": wanted.get("spec")}, before)
     replicas = (wanted.get("spec") or {}).get("replicas", 0)
     if type(replicas) is not int:
         raise bad_request("Scale: spec.replicas is not a number")
     if replicas < 0:
         cause = invalid_value("spec.replicas", replicas, "should be a non-negative integer")
         raise invalid(call.resource, call.name, [cause])
-    asked: Any = wanted.get("metadata") or {}
-    fixed = {name: asked[name] for name in ("uid", "resourceVersion") if asked.get(name)}
     new = _with(shown, names_of(parse_path(custom.scale["specReplicasPath"])) or (), replicas)
-    new["metadata"] = {**shown["metadata"], "resourceVersion": "", **fixed}
+    new["metadata"] = {**shown["metadata"], **{name: metadata[name] for name in ("uid", "resourceVersion")}}
     target = Target(call.resource, call.namespace, call.name)
     request = msgspec.structs.replace(call.request, admission=None)
     whole = call_to(target, request, "update", call.query, call.dry_run)

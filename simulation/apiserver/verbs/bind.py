@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulation.apiserver.admission import review_part
 from simulation.apiserver.kinds.pod_specs import on_node
 from simulation.apiserver.requests import Answer, JsonAnswer, ResourceCall, Target, call_to
 from simulation.apiserver.resources import PODS
@@ -12,7 +13,7 @@ from simulation.apiserver.verbs.context import Context
 
 def bind(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError: 404, 409 when the pod has a node or is being deleted."""
-    binding = asked_body(call)
+    binding = review_part(context.core.store, call, asked_body(call))
     asked: Json = binding.get("metadata") or {}
     name, target = call.name or str(asked.get("name") or ""), binding.get("target") or {}
     if not target.get("name"):

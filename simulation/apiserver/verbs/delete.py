@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from config.values.api_time import api_time
-from simulation.apiserver.admission import validate
+from simulation.apiserver.admission import review_part, validate
 from simulation.apiserver.core import SECOND_NS, seconds_of
 from simulation.apiserver.garbage.ownership import check_policy, finalizers_for, policy_of
 from simulation.apiserver.requests import Answer, JsonAnswer, ListAnswer, ResourceCall, Target, call_to
@@ -54,7 +54,7 @@ def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
 
 def evict(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError."""
-    eviction = asked_body(call)
+    eviction = review_part(context.core.store, call, asked_body(call))
     if (eviction.get("metadata") or {}).get("name", call.name) != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = dict(eviction.get("deleteOptions") or {})

@@ -8,6 +8,7 @@ bound, or is not named (400, 404). A node without an address is a 503.
 
 from __future__ import annotations
 
+from simulation.apiserver.admission import review_part
 from simulation.apiserver.requests import Answer, NodeAnswer, Query, ResourceCall, TextAnswer
 from simulation.apiserver.resources import NODES
 from simulation.apiserver.status import Json, bad_request, not_found, unavailable
@@ -23,7 +24,7 @@ _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 def pod_log(context: Context, call: ResourceCall) -> Answer:
     """Raises StatusError."""
     pod = context.find(call).object
-    container = _container(call, pod)
+    container = _container(call, pod, call.query.get("container", ""))
     if not pod["spec"].get("nodeName"):
         return TextAnswer("")
     query = tuple((name, value) for name, value in call.request.query if name in _LOG_OPTIONS and value)
@@ -33,20 +34,31 @@ def pod_log(context: Context, call: ResourceCall) -> Answer:
 def pod_stream(context: Context, call: ResourceCall) -> NodeAnswer:
     """exec and attach. Raises StatusError."""
     pod = context.find(call).object
-    container = _container(call, pod)
-    options: Query = tuple(
-        (_STREAMS[name], "1") for name, value in call.request.query if name in _STREAMS and value in ("true", "1")
-    )
-    command = tuple(pair for pair in call.request.query if pair[0] == "command")
     part = call.target.subresource
-    return _of_pod(context, call, pod, f"/{part}/{call.namespace}/{call.name}/{container}", command + options)
+    asked: Json = {name: True for name in _STREAMS if call.flag(name)}
+    asked |= {"container": call.query["container"]} if call.query.get("container") else {}
+    command = [value for name, value in call.request.query if name == "command"]
+    asked = _reviewed(context, call, {**asked, "command": command} if part == "exec" else asked)
+    container = _container(call, pod, str(asked.get("container") or ""))
+    words: Query = tuple(("command", str(word)) for word in asked.get("command") or ())
+    streams: Query = tuple((short, "1") for name, short in _STREAMS.items() if asked.get(name))
+    return _of_pod(context, call, pod, f"/{part}/{call.namespace}/{call.name}/{container}", words + streams)
 
 
 def pod_portforward(context: Context, call: ResourceCall) -> NodeAnswer:
     """Raises StatusError."""
     pod = context.find(call).object
-    query = tuple(("port", value) for name, value in call.request.query if name in ("ports", "port"))
+    ports = [value for name, value in call.request.query if name in ("ports", "port")]
+    _reviewed(context, call, {"ports": [int(one) for text in ports for one in text.split(",") if one.isdecimal()]})
+    query = tuple(("port", value) for value in ports)
     return _of_pod(context, call, pod, f"/portForward/{call.namespace}/{call.name}", query)
+
+
+def _reviewed(context: Context, call: ResourceCall, options: Json) -> Json:
+    """The options of a connection, as webhooks want them. Raises StatusError, ReviewWantedError."""
+    assert call.target.sub is not None
+    whole = {"kind": call.target.sub.kind, "apiVersion": "v1", **options}
+    return review_part(context.core.store, call, whole, connects=True)
 
 
 def node_proxy(context: Context, call: ResourceCall) -> NodeAnswer:
@@ -83,14 +95,13 @@ def _address(node: Json) -> tuple[str, int]:
     return str(host), int(endpoint.get("Port") or DEFAULT_PORT)
 
 
-def _container(call: ResourceCall, pod: Json) -> str:
-    """The container of the request.
+def _container(call: ResourceCall, pod: Json, asked: str) -> str:
+    """The container of the request, which asks for that one or for none.
 
     `kubectl` reads the default container of a pod; the server does not. Raises StatusError.
     """
     spec = pod["spec"]
     known: list[str] = [one["name"] for field in _CONTAINERS for one in spec.get(field) or ()]
-    asked = call.query.get("container", "")
     if asked:
         if asked not in known:
             raise bad_request(f"container {asked} is not valid for pod {call.name}")

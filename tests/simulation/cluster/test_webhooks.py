@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kubernetes import client
+from kubernetes.stream import stream
 
 from actorlet.testing import Cluster, cluster
 from tests.simulation.webhooks.hooks import Hook, patch_of
@@ -230,3 +233,96 @@ def test_a_webhook_does_not_rename_an_object(shared: Cluster, core: Any, hook: H
     hook.answer = lambda request: patch_of({"op": "replace", "path": "/metadata/name", "value": "other"})
     made = core.create_namespaced_pod("default", pod())
     assert made.metadata.name == "web"
+
+
+def test_connections_to_pods_are_reviewed_and_changed(shared: Cluster, core: Any, hook: Hook) -> None:
+    core.create_namespaced_pod("default", pod())
+    shared.until(lambda: core.read_namespaced_pod("web", "default").status.phase == "Running")
+    rule = {"operations": ["CONNECT"], "resources": ["pods/exec", "pods/attach", "pods/portforward"]}
+    register(shared, hook, "mutating", rule=rule, name="change.example.com")
+    register(shared, hook, rule=rule)
+    shared.behave("web", exec_commands={"allowed": "changed", "*": "as asked"})
+    hook.answer = lambda request: (
+        patch_of({"op": "replace", "path": "/command", "value": ["allowed"]})
+        if request["object"].get("command") == ["ls"]
+        else {"allowed": request["object"].get("command") == ["allowed"]}
+    )
+    options = {"stdout": True, "stderr": False, "stdin": False, "tty": False}
+    said = stream(core.connect_get_namespaced_pod_exec, "web", "default", command=["ls"], **options)
+    assert said.strip() == "changed"
+    first, second = hook.asked
+    assert (first["operation"], first["subResource"], first["name"]) == ("CONNECT", "exec", "web")
+    assert first["kind"] == {"group": "", "version": "v1", "kind": "PodExecOptions"}
+    assert first["object"] == {"kind": "PodExecOptions", "apiVersion": "v1", "command": ["ls"], "stdout": True}
+    assert (first["oldObject"], first["options"], second["object"]["command"]) == (None, None, ["allowed"])
+    with pytest.raises(client.ApiException, match="denied the request"):
+        stream(core.connect_get_namespaced_pod_exec, "web", "default", command=["rm"], **options)
+
+
+@pytest.mark.parametrize(
+    ("part", "query", "kind", "sent"),
+    [
+        ("attach", "stdout=true", "PodAttachOptions", {"stdout": True}),
+        ("portforward", "ports=80,81", "PodPortForwardOptions", {"ports": [80, 81]}),
+    ],
+)
+def test_a_refused_connection_gets_the_words_of_the_webhook(
+    shared: Cluster, core: Any, hook: Hook, part: str, query: str, kind: str, sent: Any
+) -> None:
+    core.create_namespaced_pod("default", pod())
+    shared.until(lambda: core.read_namespaced_pod("web", "default").status.phase == "Running")
+    register(shared, hook, rule={"operations": ["CONNECT"], "resources": ["pods/*"]})
+    hook.answer = lambda request: {"allowed": False, "status": {"code": 403, "message": "stay out"}}
+    asked = urllib.request.Request(
+        f"{shared.url}/api/v1/namespaces/default/pods/web/{part}?{query}",
+        headers={"Connection": "Upgrade", "Upgrade": "SPDY/3.1"},
+        method="POST",
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(asked, timeout=120)
+    with refused.value as answer:
+        assert (answer.code, "stay out" in json.load(answer)["message"]) == (403, True)
+    (seen,) = hook.asked
+    assert (seen["kind"]["kind"], seen["object"]) == (kind, {"kind": kind, "apiVersion": "v1", **sent})
+
+
+def test_an_eviction_is_reviewed_and_no_deletion(shared: Cluster, core: Any, hook: Hook) -> None:
+    core.create_namespaced_pod("default", pod())
+    register(shared, hook, rule={"operations": ["*"], "resources": ["pods", "pods/*"]})
+    eviction = {"metadata": {"name": "web"}, "deleteOptions": {"gracePeriodSeconds": 0}}
+    hook.answer = lambda request: {"allowed": False}
+    assert refusal(core.create_namespaced_pod_eviction, "web", "default", eviction)[0] == 400
+    assert core.read_namespaced_pod("web", "default").metadata.deletion_timestamp is None
+    hook.answer = lambda request: {"allowed": True}
+    core.create_namespaced_pod_eviction("web", "default", eviction)
+    asked = hook.asked[-1]
+    assert (asked["operation"], asked["subResource"]) == ("CREATE", "eviction")
+    assert asked["kind"] == {"group": "policy", "version": "v1", "kind": "Eviction"}
+    assert {one["operation"] for one in hook.asked} == {"CREATE"}
+
+
+def test_a_binding_is_reviewed_and_changed(shared: Cluster, core: Any, hook: Hook) -> None:
+    core.create_namespaced_pod("default", {**pod(), "spec": {**pod()["spec"], "schedulerName": "mine"}})
+    register(shared, hook, "mutating", rule={"resources": ["pods/binding"]})
+    hook.answer = lambda request: patch_of({"op": "replace", "path": "/target/name", "value": "node-0"})
+    binding = {"metadata": {"name": "web"}, "target": {"kind": "Node", "name": "nowhere"}}
+    core.create_namespaced_pod_binding("web", "default", binding, _preload_content=False)
+    (asked,) = hook.asked
+    assert (asked["kind"]["kind"], asked["object"]["target"]["name"]) == ("Binding", "nowhere")
+    assert core.read_namespaced_pod("web", "default").spec.node_name == "node-0"
+
+
+def test_a_scale_is_reviewed_with_the_one_before(shared: Cluster, hook: Hook) -> None:
+    apps: Any = client.AppsV1Api(shared.kubernetes())
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod()["spec"]}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    apps.create_namespaced_deployment("default", {"metadata": {"name": "web"}, "spec": spec})
+    rule = {"apiGroups": ["apps"], "operations": ["UPDATE"], "resources": ["*/scale"]}
+    register(shared, hook, "mutating", rule=rule, name="change.example.com")
+    hook.answer = lambda request: patch_of({"op": "replace", "path": "/spec/replicas", "value": 2})
+    scaled = apps.patch_namespaced_deployment_scale("web", "default", {"spec": {"replicas": 9}})
+    (asked,) = hook.asked
+    assert asked["kind"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+    assert (asked["resource"]["resource"], asked["subResource"]) == ("deployments", "scale")
+    assert (asked["oldObject"]["spec"], asked["object"]["spec"]) == ({"replicas": 1}, {"replicas": 9})
+    assert scaled.spec.replicas == apps.read_namespaced_deployment("web", "default").spec.replicas == 2

@@ -286,7 +286,7 @@ def without_duplicates(files: Mapping[str, FileState], source: str) -> tuple[tup
     uids: dict[str, str] = {}
     for path, state in files.items():
         for pod in state.pods:
-            name, uid = _name_as_written(pod), pod.metadata.uid
+            name, uid = name_as_written(pod), pod.metadata.uid
             if name in names:
                 reason = f"pod {name} is in {names[name]} too, and runs from there; rename one of them"
             elif uid in uids:
@@ -317,7 +317,7 @@ def read_once(path: str, decode: Decode, directory: ManifestDirectory) -> ReadOn
     return ReadOnce(len(files), pods, (*problems, *([] if read.problem is None else [read.problem])))
 
 
-def _name_as_written(pod: Pod) -> str:
+def name_as_written(pod: Pod) -> str:
     """`namespace/name`, without the name of the node at its end."""
     name = pod.metadata.name.removesuffix(f"-{(pod.spec.node_name or '').lower()}")
     return f"{pod.metadata.namespace}/{name}"

@@ -3,8 +3,11 @@
 PLACE is a directory or a file.
 
 They are read, decoded and validated as `--pod-manifest-path` reads them. A fault or a warning is a line on standard
-output, with file, line, path, reason and remedy. Exit status 0: a node would run every pod, with or without warnings.
-1: it would refuse a manifest or leave a pod out. 2: the command line is wrong.
+output, with file, line, path, reason and remedy. Pods have the names of their manifests, so the answer is the same on
+every machine; with `--hostname-override` they have their names on that node.
+
+Exit status 0: a node would run every pod, with or without warnings. 1: it would refuse a manifest or leave a pod out.
+2: the command line is wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from collections.abc import Sequence
 import msgspec
 
 from actors.messages.pods import SourceProblem
-from actors.sources.static import ReadOnce, decoder_of, read_once
+from actors.sources.static import ReadOnce, decoder_of, name_as_written, read_once
 from cli.argument_kinds import existing
 from cli.command_parser import CommandParser
 from config.pods.identity import SOURCE_FILE
@@ -26,13 +29,15 @@ from runtime.manifests.local import LocalManifests
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     options = _parser().parse_args(argv)
-    node = options.hostname_override or socket.gethostname().lower()
-    found = read_once(options.place, decoder_of(SOURCE_FILE, node), LocalManifests())
+    node = options.hostname_override
+    found = read_once(options.place, decoder_of(SOURCE_FILE, node or socket.gethostname().lower()), LocalManifests())
     good = not any(problem.fatal for problem in found.problems)
     if options.output == "json":
         document = {
             "valid": good,
-            "pods": [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in found.pods],
+            "pods": [
+                f"{pod.metadata.namespace}/{pod.metadata.name}" if node else name_as_written(pod) for pod in found.pods
+            ],
             "problems": [msgspec.to_builtins(problem) for problem in found.problems],
         }
         print(msgspec.json.encode(document).decode())
@@ -65,8 +70,6 @@ def _parser() -> argparse.ArgumentParser:
         prog="actorlet check", description="Validate manifests of static pods as a node would, without a node."
     )
     parser.add_argument("place", type=existing, metavar="DIR", help="a directory of manifests, or one file")
-    parser.add_argument(
-        "--hostname-override", default="", metavar="NAME", help="name of the node (default: of this machine)"
-    )
+    parser.add_argument("--hostname-override", default="", metavar="NAME", help="name the pods as on this node")
     parser.add_argument("--output", choices=("text", "json"), default="text")
     return parser

@@ -51,12 +51,15 @@ def test_a_warning_alone_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.endswith("1 manifest, 1 pod to run: 1 warning\n")
 
 
-def test_programs_get_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("node", "pod"), [((), "default/web"), (("--hostname-override", "n"), "default/web-n")])
+def test_programs_get_a_document(
+    node: tuple[str, ...], pod: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "web.yaml").write_text(GOOD.format("web"))
     (tmp_path / "bad.yaml").write_text(GOOD.format("bad").replace("v1", "v2"))
-    assert main([str(tmp_path), "--output", "json", "--hostname-override", "n"]) == 1
+    assert main([str(tmp_path), "--output", "json", *node]) == 1
     document = json.loads(capsys.readouterr().out)
-    assert (document["valid"], document["pods"]) == (False, ["default/web-n"])
+    assert (document["valid"], document["pods"]) == (False, [pod])
     (problem,) = document["problems"]
     assert (problem["origin"], problem["path"]) == (f"{tmp_path}/bad.yaml:2", "$.kind")
     assert problem["pods"] == ["default/bad"]

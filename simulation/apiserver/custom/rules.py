@@ -55,6 +55,8 @@ class CustomRules(KindRules):
             raise StatusError(405, "MethodNotAllowed", text, {})
         if "status" in call.resource.subresources:
             value.pop("status", None)
+        if call.resource.first_status is not None:
+            value["status"] = dict(call.resource.first_status)
         self._make_good(call, value)
         if self.counts_generations:
             value["metadata"]["generation"] = 1

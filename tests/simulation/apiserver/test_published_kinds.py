@@ -12,7 +12,7 @@ from simulation.apiserver.builtin.schemas import components
 from simulation.apiserver.core import Options
 from simulation.apiserver.documents.openapi_schemas import schema_name
 from simulation.apiserver.resources import SERVED, ServedResource
-from tests.simulation.apiserver.worlds import STRATEGIC, Server
+from tests.simulation.apiserver.worlds import STRATEGIC, Server, pod
 
 PUBLISHED = [resource for resource in SERVED if resource.custom is not None]
 WRITTEN = [resource for resource in PUBLISHED if "create" in resource.verbs]
@@ -104,7 +104,7 @@ def test_each_kind_is_kept_with_what_it_requires(resource: ServedResource) -> No
     assert again["kind"] == resource.kind
     assert [one["metadata"]["name"] for one in server.get(path).value["items"]] == ["one"]
     if "status" in resource.subresources:
-        assert "status" not in again
+        assert again.get("status") == resource.first_status
         server.ask("PUT", f"{path}/one/status", {**again, "status": {}})
     patched = server.ask("PATCH", f"{path}/one", {"metadata": {"labels": {"a": "b"}}}, content_type=STRATEGIC)
     assert (patched.code, patched.value["metadata"]["labels"]) == (200, {"a": "b"})
@@ -146,6 +146,23 @@ def test_wrong_values_and_unknown_fields_are_refused() -> None:
     assert server.ask("POST", path, unknown, fieldValidation="Strict").message.endswith('unknown field "spec.rule"')
     named = server.ask("POST", path, {"metadata": {"name": "No Name"}, "spec": {}})
     assert (named.code, "metadata.name" in named.message) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("deployments", {}),
+        ("replicasets", {"replicas": 0}),
+        ("statefulsets", {"replicas": 0, "availableReplicas": 0}),
+    ],
+)
+def test_a_new_workload_has_the_status_of_a_real_server_and_not_what_is_sent(kind: str, status: Any) -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod()["spec"]}
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template, "serviceName": "web"}
+    body = {"metadata": {"name": "web"}, "spec": spec, "status": {"replicas": 7}}
+    server = Server()
+    made = server.ask("POST", f"/apis/apps/v1/namespaces/default/{kind}", body, fieldValidation="Ignore")
+    assert (made.code, made.value["status"]) == (201, status)
 
 
 def test_the_scale_of_a_workload_is_read_and_written() -> None:

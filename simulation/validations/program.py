@@ -1,7 +1,8 @@
 """Has rules evaluated in a process of its own, which starts when the first rule is compiled.
 
 All servers of this process share it. A rule that takes too much CPU or memory ends it, and the next request starts
-another. It ends with this process, even a killed one, because its standard input ends then.
+another. So does a request that finds it killed. It ends with this process, even a killed one, because its standard
+input ends then.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class RuleProgram:
 
     def _ask(self, what: str, rows: Sequence[Any]) -> list[Any] | None:
         with self._lock:
+            if self._process is not None and self._process.poll() is not None:
+                self._leave()  # somebody killed it while it was idle, which says nothing of this request
             process = self._process or self._begin()
             assert process.stdin is not None
             assert process.stdout is not None
@@ -63,12 +66,15 @@ class RuleProgram:
                 line = process.stdout.readline()
             except BrokenPipeError:
                 line = b""
-            if not line:
-                self._process = None
-                self._end()
+            if not line.endswith(b"\n"):
+                self._leave()
                 return None
         answers: list[Any] = msgspec.json.decode(line)
         return answers
+
+    def _leave(self) -> None:
+        self._process = None
+        self._end()
 
     def _begin(self) -> subprocess.Popen[bytes]:
         process = self._process = subprocess.Popen(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
+import psutil
 import pytest
 
 from simulation.validations.program import RuleProgram, the_program
@@ -67,6 +70,20 @@ def test_a_rule_that_cannot_be_evaluated_says_why(program: RuleProgram, rule: st
 def test_a_rule_that_takes_too_much_is_ended_and_the_next_one_is_not(program: RuleProgram, rule: str) -> None:
     assert verdict(program, rule, "a" * 100 + "b") is None
     assert verdict(program, "self == 'a'", "a") == (True, "")
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_was_killed_while_idle_is_replaced_and_refuses_nothing(signal_number: int) -> None:
+    program, before = RuleProgram(), children()
+    assert verdict(program, "self == 'a'", "a") == (True, "")
+    (child,) = children() - before
+    os.kill(child, signal_number)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert verdict(program, "self == 'a'", "a") == (True, "")
+
+
+def children() -> set[int]:
+    return {each.pid for each in psutil.Process().children()}
 
 
 def test_nested_too_deep_is_an_error_and_no_crash(program: RuleProgram) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from simulation.validations.rules import CEL, MISSING, At, Rule, Schema, faults_
 
 CHECKS_AT_MOST = 10_000
 """The number of rules that one object may have to keep."""
+TEXT_BYTES_AT_MOST = 5 * 1024
+"""The length of the text of a messageExpression. A longer one is not shown."""
 Cause = tuple[str, str, str]
 """(reason, message, place), as in the causes of a Status."""
 _SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -28,7 +31,7 @@ _CODE = re.compile(r"^[A-Z_]+: ")
 
 def causes_of_object(program: RuleProgram, schema: Schema, now: Any, old: Any = MISSING) -> list[Cause]:
     """The rules that an object breaks."""
-    rules = list(rules_for(schema, now, old))
+    rules = list(islice(rules_for(schema, now, old), CHECKS_AT_MOST + 1))
     if not rules:
         return []
     held = program.evaluate([rule.check for rule in rules]) if len(rules) <= CHECKS_AT_MOST else None
@@ -78,8 +81,8 @@ def _cause(rule: Rule, verdict: bool | None, text: str) -> Cause:
     if verdict is None:
         code, absent, key = text.partition(_NO_KEY)
         why = f"no such key: {key[1:-1]}" if absent else _CODE.sub("", code)
-        return "FieldValueInvalid", f'Invalid value: "{rule.kind}": {why} evaluating rule: {rule.text}', _place(rule.at)
-    reason, said = rule.fields.get("reason") or "FieldValueInvalid", text.strip() or rule.text
+        return "FieldValueInvalid", f'Invalid value: "{rule.kind}": {why} evaluating rule: {rule.name}', _place(rule.at)
+    reason, said = rule.fields.get("reason") or "FieldValueInvalid", _sayable(text.strip()) or rule.text
     at = (_place(rule.at, "") + (rule.fields.get("fieldPath") or "")).removeprefix(".") or "<nil>"
     if reason == "FieldValueForbidden":
         return reason, f"Forbidden: {said}", at
@@ -89,6 +92,11 @@ def _cause(rule: Rule, verdict: bool | None, text: str) -> Cause:
     if reason == "FieldValueDuplicate":
         return reason, f"Duplicate value: {shown}{said}", at
     return reason, f"Invalid value: {shown}{said}", at
+
+
+def _sayable(text: str) -> str:
+    """The text of a messageExpression; empty if Kubernetes would not show it."""
+    return "" if "\n" in text or len(text.encode()) > TEXT_BYTES_AT_MOST else text
 
 
 def _place(at: At, root: str = "<nil>") -> str:

@@ -1,14 +1,15 @@
 """The rules that a schema has for a value, and the value as CEL sees it. Pure.
 
 A schema and its values are JSON builtins. A rule stands at one part of a schema, as `self` is that part of the value.
-A rule that reads `oldSelf` is for changes only, unless it takes it as an optional value. Parts of an unchanged value
-are not checked again, so that rules may become stricter.
+A rule that reads `oldSelf` is for changes only, unless it takes it as an optional value. At a part that stays as it
+was, only rules that read `oldSelf` are checked. So other rules may become stricter.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -70,16 +71,29 @@ class Rule(msgspec.Struct, frozen=True):
         return (fields["rule"], fields.get("messageExpression") or "", optional, self.now, *self.old)
 
     @property
+    def name(self) -> str:
+        """What Kubernetes calls the rule: its message or its expression."""
+        return str(self.fields.get("message") or self.fields["rule"]).strip()
+
+    @property
     def text(self) -> str:
         """The message of an object that breaks it, without a messageExpression."""
-        return str(self.fields.get("message") or f"failed rule: {self.fields['rule'].strip()}")
+        return self.name if self.fields.get("message") else f"failed rule: {self.name}"
 
 
 def is_evaluated(rule: Mapping[str, Any]) -> bool:
     """Whether the rule uses only what the library has."""
-    return not any(map(_is_missing, _calls(rule.get("rule") or ""))) and not any(
-        map(_is_missing, _calls(rule.get("messageExpression") or ""))
-    )
+    return _is_known(rule.get("rule") or "") and _is_known(rule.get("messageExpression") or "")
+
+
+@lru_cache(maxsize=1024)
+def _is_known(expression: str) -> bool:
+    return not any(map(_is_missing, _calls(expression)))
+
+
+@lru_cache(maxsize=1024)
+def _reads_old_self(expression: str) -> bool:
+    return _OLD_SELF.search(expression) is not None
 
 
 def _calls(expression: str) -> Iterator[tuple[str, bool, str]]:
@@ -117,19 +131,27 @@ def faults_of_rule(rule: Any) -> Iterator[tuple[str, str, str]]:
         yield "FieldValueNotSupported", text, "reason"
 
 
-def rules_for(schema: Schema, now: Any, old: Any = MISSING, at: At = ()) -> Iterator[Rule]:
+def rules_for(
+    schema: Schema, now: Any, old: Any = MISSING, at: At = (), *, is_below_unchanged: bool = False
+) -> Iterator[Rule]:
     """All rules that this value must keep."""
-    if now == old and type(now) is type(old):
-        return
-    mine = schema.get(CEL)
+    is_unchanged = is_below_unchanged or (now == old and type(now) is type(old))
+    mine = [each for each in schema.get(CEL) or () if _is_checked(each, old, is_unchanged=is_unchanged)]
     if mine:
         seen, before = seen_by_cel(schema, now, not at), () if old is MISSING else (seen_by_cel(schema, old, not at),)
         for fields in mine:
-            is_for_change = _OLD_SELF.search(fields["rule"]) and fields.get("optionalOldSelf") is not True
-            if is_evaluated(fields) and (before or not is_for_change):
-                yield Rule(at, fields, str(schema.get("type", "")), seen, before)
+            yield Rule(at, fields, str(schema.get("type", "")), seen, before)
     for step, below, part in _parts(schema, now):
-        yield from rules_for(below, part, _counterpart(schema, old, step, part), (*at, step))
+        was = _counterpart(schema, old, step, part)
+        yield from rules_for(below, part, was, (*at, step), is_below_unchanged=is_unchanged)
+
+
+def _is_checked(rule: Mapping[str, Any], old: Any, *, is_unchanged: bool) -> bool:
+    reads_old = _reads_old_self(rule["rule"])
+    if is_unchanged and not reads_old:
+        return False
+    has_all = old is not MISSING or not reads_old or rule.get("optionalOldSelf") is True
+    return has_all and is_evaluated(rule)
 
 
 def has_rules(schema: Schema) -> bool:

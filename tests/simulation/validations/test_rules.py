@@ -76,12 +76,27 @@ def test_parts_that_stay_are_not_checked_again() -> None:
     assert places(schema, {"a": "x", "b": "z"}, {"a": "x", "b": "y"}) == [("b", True)]
 
 
+def test_a_rule_that_reads_the_old_value_is_checked_at_parts_that_stay_too() -> None:
+    grows, optional = {"rule": "self > oldSelf"}, {"rule": "oldSelf.hasValue()", "optionalOldSelf": True}
+    part = {"type": "integer", CEL: [grows, {"rule": "self > 0"}, optional]}
+    kept = {"type": "object", "properties": {"a": part, "items": {"type": "array", "items": part}}}
+    schema = {"type": "object", "properties": {"kept": kept, "b": ruled("false")}}
+    was = {"kept": {"a": 1, "items": [1]}, "b": "y"}
+    checked = [(rule.at, rule.fields["rule"]) for rule in rules_for(schema, {**was, "b": "z"}, was)]
+    assert checked == [
+        (("kept", "a"), "self > oldSelf"),
+        (("kept", "a"), "oldSelf.hasValue()"),
+        (("kept", "items", 0), "oldSelf.hasValue()"),
+        (("b",), "false"),
+    ]
+
+
 def test_only_items_of_a_map_by_keys_are_known_again() -> None:
     item = {"type": "object", "properties": {"k": TEXT, "v": ruled("self == oldSelf")}}
     listed: dict[str, Any] = {"type": "array", "items": item}
     keyed = {**listed, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
     now, old = [{"k": "b", "v": "2"}, {"k": "a", "v": "9"}], [{"k": "a", "v": "1"}, {"k": "b", "v": "2"}]
-    assert places(keyed, now, old) == [("1.v", True)]
+    assert places(keyed, now, old) == [("0.v", True), ("1.v", True)]
     assert places(listed, now, old) == []
 
 

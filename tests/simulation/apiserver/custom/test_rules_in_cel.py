@@ -23,6 +23,8 @@ SPEC = {
         "flag": {"type": "boolean", CEL: [{"rule": "self", "reason": "FieldValueForbidden", "message": "must be on"}]},
         "ratio": {"type": "number", CEL: [{"rule": "self < 1.0", "messageExpression": "'%s is big'.format([self])"}]},
         "foo-bar": TEXT,
+        "part": {"type": "object", "properties": {"a": INTEGER}, CEL: [{"rule": "self.a > 1"}]},
+        "said": {**TEXT, CEL: [{"rule": "self.size() > 99", "messageExpression": "self"}]},
         "tags": {
             "type": "array",
             "items": {**TEXT, CEL: [{"rule": "self.startsWith('x')"}]},
@@ -97,6 +99,14 @@ def causes(asked: Any) -> list[tuple[str, str, str]]:
             ],
         ),
         ({"foo-bar": "b"}, [("spec.foo-bar", "FieldValueInvalid", "Invalid value: no")]),
+        (
+            {"part": {}},
+            [("spec.part", "FieldValueInvalid", 'Invalid value: "object": no such key: a evaluating rule: self.a > 1')],
+        ),
+        (
+            {"said": "a\nb"},
+            [("spec.said", "FieldValueInvalid", 'Invalid value: "a\\nb": failed rule: self.size() > 99')],
+        ),
     ],
 )
 def test_an_object_that_breaks_a_rule_is_refused(server: Server, spec: Any, expected: Any) -> None:
@@ -148,6 +158,18 @@ def test_what_was_stored_before_a_rule_may_stay() -> None:
     assert server.ask("PATCH", f"{DEFINITIONS}/{NAME}", {"spec": spec}, content_type=MERGE).code == 200
     assert server.ask("PATCH", f"{WIDGETS}/lamp", {"spec": {"b": 1}}, content_type=MERGE).code == 200
     assert server.ask("PATCH", f"{WIDGETS}/lamp", {"spec": {"a": 0}}, content_type=MERGE).code == 422
+
+
+def test_a_change_elsewhere_breaks_a_rule_about_the_change_of_a_part() -> None:
+    counted = {**INTEGER, CEL: [{"rule": "self > oldSelf", "message": "must grow"}]}
+    fields = {"count": counted, "other": TEXT}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
+    server = defined(version(schema=schema, subresources={}))
+    make(server, spec={"count": 1})
+    broken = server.ask("PATCH", f"{WIDGETS}/lamp", {"spec": {"other": "x"}}, content_type=MERGE)
+    assert causes(broken) == [("spec.count", "FieldValueInvalid", "Invalid value: 1: must grow")]
+    both = {"spec": {"count": 2, "other": "x"}}
+    assert server.ask("PATCH", f"{WIDGETS}/lamp", both, content_type=MERGE).code == 200
 
 
 @pytest.mark.parametrize(

@@ -365,7 +365,7 @@ def cluster(
         control_plane: folder with a real etcd and kube-apiserver, as envtest has them, and if wanted a
             kube-controller-manager and a kube-scheduler. They are the cluster's API server, in real time.
         controller_manager: path of a kube-controller-manager. It makes the pods of Deployments, Jobs and the like, in
-            real time: take `time="real"`.
+            real time: take `time="auto"` or `"real"`.
         pause: with `time="auto"`: for how much real time no client asks or hears anything until time passes; `20ms` if
             nothing is said.
 

@@ -159,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
         "--controller-manager",
         type=os.path.abspath,
         metavar="FILE",
-        help="run this kube-controller-manager: Deployments and the like get their pods; for --time real",
+        help="run this kube-controller-manager: Deployments and the like get their pods; for --time auto or real",
     )
     parser.add_argument("--port", type=port, default=0, metavar="PORT", help="of the API server (default: a free one)")
     parser.add_argument("--control-port", type=port, default=0, metavar="PORT", help="for orders (default: a free one)")

@@ -50,7 +50,9 @@ class EmbeddedCluster(RunningCluster):
         except (PlaneError, ValueError) as error:
             raise OrderError(str(error)) from None
         if self._controller_manager and not self._speed:
-            raise OrderError("controller_manager works in real time, and stepped time stands still; take time `real`")
+            raise OrderError(
+                "controller_manager works in real time, and stepped time stands still; take time `auto`, or `real`"
+            )
         self._programs = Programs()
         self._scheduler = begin.scheduler
         # Clients of Kubernetes show their tokens over TLS alone.

@@ -10,6 +10,8 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,9 @@ PROGRAM = Path(os.environ.get("ACTORLET_TEST_CONTROL_PLANE", "")) / "kube-contro
 WAIT = 120
 needs_it = pytest.mark.skipif(not PROGRAM.is_file(), reason="ACTORLET_TEST_CONTROL_PLANE names no folder with one")
 APPS, BATCH = "/apis/apps/v1/namespaces/default", "/apis/batch/v1/namespaces/default"
+WEB = f"{APPS}/deployments/web"
+DEAD_NODE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+LEAVES_AT_ONCE = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1}
 
 
 def program(directory: Path, text: str) -> Path:
@@ -37,7 +42,7 @@ def test_one_that_is_not_there_is_refused_in_one_sentence(tmp_path: Path):
 
 
 def test_stepped_time_is_refused(tmp_path: Path):
-    with pytest.raises(ClusterError, match=r"controller_manager works in real time, .* take time `real`"):
+    with pytest.raises(ClusterError, match=r"controller_manager works in real time, .* take time `auto`, or `real`"):
         cluster(controller_manager=program(tmp_path, "#!/bin/sh\n"))
 
 
@@ -101,16 +106,40 @@ def has(api: PlainClient, path: str, **status: int) -> bool:
 def test_a_deployment_makes_its_pods_rolls_over_and_takes_them_along():
     with cluster(nodes=3, time="real", controller_manager=PROGRAM) as found:
         api = PlainClient(found.url)
-        api.ask("POST", f"{APPS}/deployments", workload("Deployment", replicas=3))
-        web = f"{APPS}/deployments/web"
-        found.until(lambda: has(api, web, readyReplicas=3, observedGeneration=1))
-        changed = api.ask("GET", web)
-        changed["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/app:2"
-        api.ask("PUT", web, changed)
-        found.until(lambda: has(api, web, readyReplicas=3, updatedReplicas=3, replicas=3, observedGeneration=2))
-        found.until(lambda: images(api) == ["registry.example/app:2"] * 3)
-        api.ask("DELETE", web)
+        roll_over(api, found.until)
+        api.ask("DELETE", WEB)
         found.until(lambda: not api.pods())
+
+
+@needs_it
+def test_in_the_mode_auto_a_deployment_rolls_over_and_leaves_a_dead_node():
+    """Three hours of the cluster are minutes for the program: each look of `until` costs it a pause."""
+    with cluster(nodes=3, time="auto", controller_manager=PROGRAM) as found:
+        api = PlainClient(found.url)
+        until = partial(found.until, within="3h", every="1s")
+        roll_over(api, until, tolerations=[{**LEAVES_AT_ONCE, "key": key} for key in DEAD_NODE])
+        victim = nodes_of(api)[0]
+        found.kill_node(victim)
+        until(lambda: victim not in nodes_of(api) and has(api, WEB, readyReplicas=3))
+        assert len(nodes_of(api)) == 3
+
+
+def roll_over(api: PlainClient, until: Callable[..., object], **spec: Any) -> None:
+    """Make a Deployment of three pods, and change the image of its template."""
+    api.ask("POST", f"{APPS}/deployments", workload("Deployment", replicas=3, template=template(**spec)))
+    until(lambda: has(api, WEB, readyReplicas=3, observedGeneration=1))
+    changed = api.ask("GET", WEB)
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/app:2"
+    api.ask("PUT", WEB, changed)
+    done = {"readyReplicas": 3, "updatedReplicas": 3, "replicas": 3, "observedGeneration": 2}
+    until(lambda: has(api, WEB, **done))
+    until(lambda: images(api) == ["registry.example/app:2"] * 3)
+
+
+def nodes_of(api: PlainClient) -> list[str]:
+    """Of the pods that stay."""
+    pods = api.pods().values()
+    return sorted(each["spec"].get("nodeName", "") for each in pods if "deletionTimestamp" not in each["metadata"])
 
 
 @needs_it

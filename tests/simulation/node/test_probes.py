@@ -96,6 +96,16 @@ def test_a_container_that_fails_its_liveness_probe_is_killed_and_started_again()
     assert "Unhealthy: Liveness probe failed: the simulated container says no" in said
 
 
+def test_the_timer_of_a_liveness_probe_begins_with_the_pod_and_not_with_its_container() -> None:
+    world = aged()
+    app, first = container(livenessProbe=probe(periodSeconds=20, failureThreshold=1)), container("first")
+    behaviour = {"liveness-probe": "fail", "run-for.first": "12s"}
+    world.node.put_manifest("a.json", manifest("a", [app], initContainers=[first], behaviour=behaviour))
+    world.until(lambda: len(world.starts_of("a")) == 2, 60 * SECOND)
+    begun, again = world.starts_of("a")
+    assert 6 <= again - begun <= 9, "12 of the first 20 seconds were gone when it started"
+
+
 KINDS: dict[str, dict[str, Any]] = {
     "exec": {"exec": {"command": ["check"]}},
     "httpGet": {"httpGet": {"port": 80}},

@@ -4,8 +4,9 @@ Those of higher priority come first, then those that came first.
 
 If all pods of a burst started together, all would become Ready at its end. So only some have a turn, as many as keep
 the machine and the runtime busy (`actors.sync.start_window`). A turn ends when the pod runs, or waits for something
-else: a pull, a hook, an init container, a volume, another try. It ends after a second in any case, or after twice the
-time of a start where that is longer. So a pod that hangs holds up nobody for long.
+else: a pull, a hook, an init container, a volume, another try. It ends after a second at the latest, or after twice the
+time of a start where that is longer. Where others were quick, it ends sooner. So a pod that hangs holds up nobody for
+long.
 
 Static and critical pods, pods that have begun and pods that are to end never wait. Nor does any pod in a simulated
 world, unless its plan says so.

@@ -6,6 +6,7 @@ embedded server, and `RemoteApi` to a real one.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -48,7 +49,7 @@ class OpenWatch(Subscription, Protocol):
         """End it; None: in order."""
 
 
-class FaultyWay(Generic[S]):
+class FaultyWay(abc.ABC, Generic[S]):
     """See the module. `faults`: drawn by "VERB resource[/part]", as in `call.what`."""
 
     def __init__(self, dispatcher: Dispatcher, faults: Faults | None, link: NetworkLink) -> None:
@@ -82,13 +83,14 @@ class FaultyWay(Generic[S]):
             self._later(self._link.there_ns() + fate.slow_ns, watch.begin)
         return watch
 
+    @abc.abstractmethod
     def _watch_of(
         self,
         call: WatchCall[K],
         on_event: Callable[[WatchEvent[K]], None],
         on_end: Callable[[ApiError | None], None],
     ) -> OpenWatch:
-        raise NotImplementedError
+        """The watch of this call, which has not begun."""
 
     def _fate(self, what: str) -> CallFate:
         fate = None if self._faults is None else self._faults.draw(what)

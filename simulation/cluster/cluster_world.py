@@ -19,7 +19,6 @@ from config.values.nearest import did_you_mean
 from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
-from simulation.cluster.addresses import pod_network_of
 from simulation.cluster.explained import explained, is_well, one_line
 from simulation.cluster.failing_requests import FailingRequests
 from simulation.cluster.orders import Begin, Behave, Exit, FailRequests, Hang, OrderError, Say, Scale, StartLoad
@@ -27,6 +26,7 @@ from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour
 from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
+from simulation.node.addresses import pod_network_of
 from simulation.node.hollow_nodes import address_of
 from simulation.node.simulated_node import SimulatedNode
 from simulation.play.fault_injection import api_plan, link_faults, runtime_plan

@@ -20,8 +20,8 @@ import pytest
 
 from actorlet.pytest_plugin import options_of
 from actorlet.testing import Cluster, ClusterError, cluster
-from simulation.cluster.addresses import NOT_FOR_PODS, pod_network_of
 from simulation.cluster.orders import NODES_AT_MOST, PODS_AT_MOST
+from simulation.node.addresses import NOT_FOR_PODS, pod_network_of
 from tests.simulation.cluster.plain_client import PODS, PlainClient
 
 REPOSITORY = Path(__file__).parents[3]

@@ -6,10 +6,11 @@ Nobody waits for it: events are told, not asked for. When too many come at once,
 events are one with a count. The last ones are held in memory (`KeptEvents`), and nothing is on disk. An event is logged
 when it is new and then each time its count has doubled, so that an endless repetition is still seen.
 
-With an API server, what `EventCorrelation` lets through waits in an `EventQueue` until one of a few calls is free. At
-most one call of a series is under way, and it carries the newest count. When the API server does not answer, one call
-in ten seconds tries it; the events wait meanwhile, within their bound. An event that the API server refuses is given
-up, and so is one that it answers with a server error time after time.
+With an API server, what `EventCorrelation` lets through waits in an `EventQueue` until one of a few calls is free. Good
+news of a pod waits for a moment when nothing is being sent: a pod that starts needs the CPU more. At most one call of a
+series is under way, and it carries the newest count. When the API server does not answer, one call in ten seconds tries
+it; the events wait meanwhile, within their bound. An event that the API server refuses is given up, and so is one that
+it answers with a server error time after time.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ SECOND_NS = 1_000_000_000
 MAX_CALLS = 8
 """Under way at a time."""
 CALL_LIMIT_NS = 30 * SECOND_NS
+REST_NS = SECOND_NS // 20
+"""How long good news of a pod waits when nothing is being sent."""
 PAUSE_NS = 10 * SECOND_NS
 MAX_TRIES = 12
 TERMINATING_NS = 30 * SECOND_NS
@@ -51,6 +54,10 @@ class EventCallEnded(Message, frozen=True):
     created: bool
     count: int
     error: ApiError | None
+
+
+class RecorderRestOver(Message, frozen=True):
+    """To itself: send what has come."""
 
 
 class RecorderPauseOver(Message, frozen=True):
@@ -80,6 +87,8 @@ class EventRecorderActor(Actor):
         self._calls: dict[int, Series] = {}
         """What is being sent, by the number of its call."""
         self._sent = 0
+        self._resting = False
+        """A `RecorderRestOver` is on its way."""
         self._pausing = False
         self._probing = False
         """The API server has not answered lately: one call at a time."""
@@ -129,11 +138,18 @@ class EventRecorderActor(Actor):
             return
         if series.sending:
             series.raised = True
-        elif not self._queue.waiting and self._may_send():
-            self._send(series)
-        else:
-            self._queue.offer(series)
+            return
+        self._queue.offer(series)
+        if self._calls or not _may_wait(event):
             self._pump()
+        elif not self._resting:
+            self._resting = True
+            self.after(REST_NS, RecorderRestOver())
+
+    @handles(RecorderRestOver)
+    def rest_over(self, _: RecorderRestOver) -> None:
+        self._resting = False
+        self._pump()
 
     def _may_send(self) -> bool:
         return not self._pausing and len(self._calls) < (1 if self._probing else MAX_CALLS)
@@ -234,6 +250,10 @@ class EventRecorderActor(Actor):
         if lost and lost >= 2 * self._lost_said:
             self._lost_said = lost
             self.log.warning("%d events were not sent, for too many waited or they were too old", lost)
+
+
+def _may_wait(event: RecordEvent) -> bool:
+    return event.kind == "Pod" and event.type == "Normal"
 
 
 def sentence(recorded: RecordedEvent) -> str:

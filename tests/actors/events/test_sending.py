@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actors.events.recorder import CALL_LIMIT_NS, MAX_CALLS, MAX_TRIES, PAUSE_NS, EventRecorderActor
+from actors.events.recorder import CALL_LIMIT_NS, MAX_CALLS, MAX_TRIES, PAUSE_NS, REST_NS, EventRecorderActor
 from actors.events.sending import MAX_AGE_NS, MAX_WAITING, event_name
 from actors.kernel import ActorSystem, Promise, SimulatedDispatcher
 from actors.messages.events import RecordEvent
@@ -23,11 +23,13 @@ SECOND_NS = 1_000_000_000
 UNREACHABLE = ApiError(0, "Unreachable", "connection refused", "create events")
 
 
-def event(message: str = "hello", name: str = "web", reason: str = "Created", kind: str = "Pod") -> RecordEvent:
+def event(
+    message: str = "hello", name: str = "web", reason: str = "Created", kind: str = "Pod", severity: str = "Normal"
+) -> RecordEvent:
     namespace = "" if kind == "Node" else "shop"
     uid = "" if kind == "Node" else f"uid-{name}"
     return RecordEvent(
-        kind, uid, namespace, name, "Normal", reason, message, "" if kind == "Node" else "spec.containers{c}"
+        kind, uid, namespace, name, severity, reason, message, "" if kind == "Node" else "spec.containers{c}"
     )
 
 
@@ -92,7 +94,7 @@ class World:
         self.server = Server()
         self.recorder = self.system.spawn(EventRecorderActor, self.server, "n1", name="events")
 
-    def tell(self, *events: RecordEvent, then_ns: int = 0) -> None:
+    def tell(self, *events: RecordEvent, then_ns: int = REST_NS) -> None:
         for each in events:
             self.recorder.tell(each)
         self.run(then_ns)
@@ -145,6 +147,29 @@ def test_an_event_of_the_node_is_in_the_default_namespace_and_carries_its_name_a
     assert body["involvedObject"] == {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"}
 
 
+@pytest.mark.parametrize(
+    ("first", "at_once"),
+    [
+        pytest.param(event("a"), [], id="good news of a pod"),
+        pytest.param(event("a", severity="Warning"), [("a", 1)], id="a warning"),
+        pytest.param(event("a", kind="Node", name="n1"), [("a", 1)], id="an event of the node"),
+    ],
+)
+def test_good_news_of_a_pod_waits_for_more(world: World, first: RecordEvent, at_once: list[tuple[str, int]]):
+    world.tell(first, then_ns=REST_NS - 1)
+    assert world.server.shown() == at_once
+    world.tell(event("b"), then_ns=1)
+    assert world.server.shown()[0] == ("a", 1)
+    world.run(REST_NS)
+    assert world.server.shown() == [("a", 1), ("b", 1)]
+
+
+def test_a_warning_takes_along_what_waits(world: World):
+    world.tell(event("a"), then_ns=1)
+    world.tell(event("b", severity="Warning"), then_ns=1)
+    assert world.server.shown() == [("a", 1), ("b", 1)]
+
+
 def test_an_event_that_comes_again_raises_the_count_of_the_one_that_is_there(world: World):
     world.tell(event("a"), then_ns=5 * SECOND_NS)
     world.tell(event("b"), then_ns=5 * SECOND_NS)
@@ -185,7 +210,8 @@ def test_a_name_that_would_be_too_long_is_replaced():
 
 def test_a_bounded_number_of_calls_is_under_way_and_one_of_each_event(world: World):
     world.server.hangs = True
-    world.tell(*(event("same", name=f"p{number}") for number in range(50)), *[event("same", name="p0")] * 5)
+    world.tell(*(event("same", name=f"p{number}") for number in range(50)))
+    world.tell(*[event("same", name="p0")] * 5)
     assert len(world.server.open) == world.server.most_open == MAX_CALLS
     for _ in range(20):
         world.server.let_go()

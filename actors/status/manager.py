@@ -82,7 +82,7 @@ class StatusManagerActor(Actor):
     """See the module. `api` None: a standalone node."""
 
     mailbox_capacity: ClassVar[int] = 50_000
-    batch_window_ns: ClassVar[int] = 5 * MILLISECOND_NS
+    batch_window_ns: ClassVar[int] = MILLISECOND_NS
     """A pod that starts or ends quickly sends several statuses within a moment; only the last one counts."""
     max_effects: ClassVar[int] = MAX_WRITES
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS

@@ -62,7 +62,7 @@ class PodParts:
         self.volumes = PodVolumes(worker, services.volumes, view, history, references, self.sandbox, self.admission)
         self.resize = PodResize(worker, services, view, observer, calls, self.admission)
         self.leases = PodLeases(worker, services.image_gc)
-        images = PodImages(worker, services, view, history, references)
+        images = PodImages(worker, services, view, history, references, self.leases)
         mounts = PodMounts(worker, services, view, images)
         self.containers = ContainerStarts(
             worker, services, view, observer, calls, references, images, mounts, self.stops, self.post_starts
@@ -80,6 +80,7 @@ class PodParts:
         """May the pod go on?"""
         self.steps: tuple[Step, ...] = (
             EndWhatMustEnd(worker, services.crash_loop, view, self.look, calls, self.stops, self.sandbox).step,
+            images.look_ahead,
             self.sandbox.step,
             self.leases.step,
             self.resize.step,

@@ -1,4 +1,4 @@
-"""Step: the images of the pod are leased.
+"""Steps: ask for images while the sandbox is made; the images of the pod are leased.
 
 And how containers and volumes get their images (spec 6.1, 6.2, KEP-4639).
 
@@ -6,14 +6,14 @@ And how containers and volumes get their images (spec 6.1, 6.2, KEP-4639).
 container starts before the leases are granted. They end with the pod, because a container that restarts needs its image
 again.
 
-`PodImages` asks the runtime for an image, and has it pulled by the `ImagePullActor`. No pass waits for a pull: the
-answer begins the next one. What was pulled for a container, and what has failed, is in its start
-(`actors.pod_rules.container_start`); of images that are mounted as volumes it is here.
+`PodImages` asks the runtime for an image, at best while the sandbox is made. It has images pulled by the
+`ImagePullActor`. No pass waits for a pull: the answer begins the next one. What was pulled for a container, and what
+has failed, is in its start (`actors.pod_rules.container_start`); of images that are mounted as volumes it is here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from actors.images.pull_rules import (
     INVALID_IMAGE_NAME,
@@ -29,7 +29,7 @@ from actors.images.pull_rules import (
     policy_of,
     shown_while_backing_off,
 )
-from actors.kernel import ActorRef, handles
+from actors.kernel import ActorRef, Pending, handles, outcome_of
 from actors.messages.history import HistoryKind
 from actors.messages.images import (
     ImagePulled,
@@ -46,11 +46,12 @@ from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.references import PodReferences
 from actors.pod.services import PodServices
 from actors.pod.view import PodView, Question
+from actors.pod_rules.action_types import Start
 from actors.pod_rules.container_start import Pulled, PullFailed
 from config.objects import Container, EphemeralContainer, Pod, PodSpec, Volume
 from config.pods.once_per_spec import once_per_spec
 from runtime.cri import CriError
-from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest
+from runtime.cri.messages import Image, ImageSpec, ImageStatusRequest, ImageStatusResponse
 from runtime.cri.verbs import IMAGE_STATUS
 from runtime.metrics import kubelet as names
 from runtime.traces.spans import current
@@ -59,6 +60,11 @@ FAILURE_SHOWN_NS = 1_000_000_000
 """How long a container shows why a pull failed before it shows that it backs off.
 
 A kubelet looks again about then. It asks the credential programs first, so it comes later if they hang.
+"""
+AHEAD_GOOD_FOR_NS = 10_000_000_000
+"""How long a look ahead may be used, from its question.
+
+A pod whose sandbox takes longer looks again.
 """
 _NOBODY: frozenset[str] = frozenset()
 _NO_IMAGES: frozenset[str] = frozenset()
@@ -85,9 +91,14 @@ class PodLeases:
             self._question.answered()
             self._ask(pod)
 
+    @property
+    def are_held(self) -> bool:
+        """Whether no image that the pod names can be removed now."""
+        return self._image_gc is None or self._wanted <= self._leased
+
     async def step(self, this: PodPass) -> Outcome:
         """Ask again if the answer is overdue."""
-        if this.place is None or self._image_gc is None or self._wanted <= self._leased:
+        if this.place is None or self.are_held:
             return CONTINUE
         self._ask(this.pod)
         self._held_up = True
@@ -130,6 +141,17 @@ def _images(spec: PodSpec) -> frozenset[str]:
     return frozenset(image for image in (*(each.image for each in everyone), *mounted) if image)
 
 
+def _looked_at(starts: Iterable[Start]) -> frozenset[str]:
+    """The images of these containers that the runtime is asked for."""
+    named = ((each.container.image, each.container.image_pull_policy) for each in starts)
+    policies = ((image, policy_of(image, policy)) for image, policy in named)
+    return frozenset(image for image, policy in policies if must_look(policy) and _is_sound(image, policy))
+
+
+def _is_sound(image: str, policy: str) -> bool:
+    return judge_image(image, policy, False).reason != INVALID_IMAGE_NAME
+
+
 class ImageRefusedError(Exception):
     """An image is not available now.
 
@@ -170,13 +192,22 @@ class PodImages:
     """
 
     def __init__(
-        self, worker: PodActor, services: PodServices, view: PodView, history: PodHistory, references: PodReferences
+        self,
+        worker: PodActor,
+        services: PodServices,
+        view: PodView,
+        history: PodHistory,
+        references: PodReferences,
+        leases: PodLeases,
     ) -> None:
         self._worker = worker
         self._services = services
         self._view = view
         self._history = history
         self._references = references
+        self._leases = leases
+        self._ahead: dict[str, tuple[Pending[ImageStatusResponse], int]] = {}
+        """Image -> a look that began while the sandbox was made, and when."""
         self._pulls: dict[str, Question] = {}
         self.queued: dict[str, str] = {}
         """Container -> why its pull has not begun."""
@@ -204,6 +235,27 @@ class PodImages:
 
     # --- one image --------------------------------------------------------------------------------------------------
 
+    async def look_ahead(self, this: PodPass) -> Outcome:
+        """Ask for the images of the first containers while their sandbox is made.
+
+        Only leased ones: another may be removed until its container is created.
+        """
+        if this.actions.create_sandbox and self._leases.are_held:
+            now_ns = self._worker.now_ns()
+            self._ahead = {image: (self._look(image), now_ns) for image in _looked_at(this.actions.starts)}
+        return CONTINUE
+
+    def _look(self, image: str) -> Pending[ImageStatusResponse]:
+        return self._services.cri.call(IMAGE_STATUS, ImageStatusRequest(image=ImageSpec(image=image)))
+
+    def _look_of(self, image: str) -> Pending[ImageStatusResponse]:
+        """The look that began ahead; a new one if there is none, or if it is old or has failed."""
+        ahead, since_ns = self._ahead.pop(image, (None, 0))
+        is_old = self._worker.now_ns() - since_ns >= AHEAD_GOOD_FOR_NS
+        if ahead is None or is_old or (ahead.done() and outcome_of(ahead).error is not None):
+            return self._look(image)
+        return ahead
+
     async def find(self, image: str, policy: str, *, is_pulled: bool) -> tuple[Image | None, ImageVerdict]:
         """The image in the runtime, and the decision about it.
 
@@ -212,11 +264,9 @@ class PodImages:
         `is_pulled`: the pod has pulled it, so no policy asks for it again while it is present.
         """
         found: Image | None = None
-        sound = judge_image(image, policy, False).reason != INVALID_IMAGE_NAME
-        if sound and (is_pulled or must_look(policy)):
-            call = self._services.cri.call(IMAGE_STATUS, ImageStatusRequest(image=ImageSpec(image=image)))
+        if _is_sound(image, policy) and (is_pulled or must_look(policy)):
             try:
-                found = (await self._worker.wait(call, what=f"a look at image {image}")).image
+                found = (await self._worker.wait(self._look_of(image), what=f"a look at image {image}")).image
             except CriError as failure:
                 self._services.meters.count(names.ENSURE_IMAGE, *look_labels(policy, None, present=False))
                 raise refused_image(inspect_failed(image, str(failure))) from failure

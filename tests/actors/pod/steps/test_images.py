@@ -1,6 +1,6 @@
 """No container starts before the images of its pod are leased.
 
-While its image cannot be pulled, a container shows the reason.
+The runtime is asked for them while the sandbox is made. While its image cannot be pulled, a container shows the reason.
 """
 
 from __future__ import annotations
@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 
+from actors.images.pull_rules import ImageAction
 from actors.kernel import Message
 from actors.messages.images import ImagePullFailed, ImagesLeased
-from actors.pod.one_pass import CONTINUE, Outcome, PassWait, StartPlace
+from actors.pod.one_pass import CONTINUE, Outcome, PassWait, PodPass, StartPlace
+from actors.pod.steps.images import AHEAD_GOOD_FOR_NS
+from actors.pod_rules.action_types import Start
+from actors.pod_rules.actions import PodActions
 from actors.pod_rules.container_start import PullNeeded, Wanted
+from config.objects import Container
+from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import PodSandboxConfig
 from tests.actors.pod.steps.bench import Bench
 from tests.actors.pod_pictures import pod
@@ -67,3 +73,94 @@ def test_a_failed_pull_shows_its_reason_for_as_long_as_the_credential_programs_t
         lives.meet("app", Wanted("app:1"))
         found.append(lives.meet("app", PullNeeded(at_s * SECOND_NS)).reason)
     assert found == shown
+
+
+LEASED = ImagesLeased(frozenset({"image:1"}))
+
+
+class Looks:
+    """Looks at `image:1`, ahead of its container and then for it.
+
+    `told` has the images that the runtime was asked for. `fails`: so many looks fail, from the first on.
+    """
+
+    def __init__(self, *answers: Message, fails: int = 0) -> None:
+        self.bench = Bench()
+        self.told: list[str] = []
+        self._fails = fails
+        self.bench.cri.intercept(self._call)
+        self.bench.parts.leases.pod_desired(WEB)
+        self.bench.tell(*answers)
+
+    def _call(self, verb: str, request: Any, do: Any) -> Any:
+        if verb == "ImageStatus":
+            self.told.append(request.image.image)
+            if len(self.told) <= self._fails:
+                raise CriError(StatusCode.UNKNOWN, "no", verb)
+        return do(verb, request)
+
+    def ahead(self, container: Container = WEB.spec.containers[0], *, create_sandbox: bool = True) -> None:
+        actions = PodActions(create_sandbox=create_sandbox, start=(Start(container, 0),))
+        step = self.bench.parts.containers.images.look_ahead
+        assert self.bench.outcome(step, WEB, actions=actions) is CONTINUE
+
+    def found(self) -> ImageAction:
+        verdicts: list[ImageAction] = []
+
+        async def step(_: PodPass) -> Outcome:
+            found, verdict = await self.bench.parts.containers.images.find("image:1", "IfNotPresent", is_pulled=False)
+            assert (found is not None) is (verdict.action is ImageAction.USE)
+            verdicts.append(verdict.action)
+            return CONTINUE
+
+        self.bench.outcome(step, WEB)
+        return verdicts[0]
+
+
+def test_an_image_is_looked_at_once_while_the_sandbox_is_made():
+    looks = Looks(LEASED)
+    looks.ahead()
+    assert looks.told == ["image:1"]
+    assert looks.found() is ImageAction.USE
+    assert looks.told == ["image:1"]
+
+
+def test_a_look_ahead_serves_one_start():
+    looks = Looks(LEASED)
+    looks.ahead()
+    assert [looks.found(), looks.found()] == [ImageAction.USE] * 2
+    assert looks.told == ["image:1"] * 2
+
+
+def test_a_look_ahead_that_failed_is_repeated():
+    looks = Looks(LEASED, fails=1)
+    looks.ahead()
+    assert looks.found() is ImageAction.USE
+    assert looks.told == ["image:1"] * 2
+
+
+def test_a_sandbox_that_takes_long_looks_again():
+    looks = Looks(LEASED)
+    looks.ahead()
+    looks.bench.dispatcher.run_for(AHEAD_GOOD_FOR_NS)
+    assert looks.found() is ImageAction.USE
+    assert looks.told == ["image:1"] * 2
+
+
+@pytest.mark.parametrize(
+    ("answers", "container", "create_sandbox"),
+    [
+        pytest.param((), Container(name="app", image="image:1"), True, id="an image that may be removed now"),
+        pytest.param((LEASED,), Container(name="app", image="image:1"), False, id="the sandbox is there"),
+        pytest.param(
+            (LEASED,), Container(name="app", image="image:latest"), True, id="an image that is pulled in any case"
+        ),
+        pytest.param((LEASED,), Container(name="app", image="A//b"), True, id="no name of an image"),
+    ],
+)
+def test_nothing_is_looked_at_ahead_without_need(
+    answers: tuple[Message, ...], container: Container, create_sandbox: bool
+):
+    looks = Looks(*answers)
+    looks.ahead(container, create_sandbox=create_sandbox)
+    assert looks.told == []

@@ -9,9 +9,10 @@ already, each with one container. Each burst has a new node. What it shows side 
 - `actorlet run`, and with `--kubelet` the program of that file in its place, a kubelet of the same minor release;
 - a bare client of the runtime, 4, 8, and all pods at a time: the floor that the runtime sets.
 
-A burst of one pod is played ten times, a second apart on the same node; its times are the medians. All ten stay, so
-that no end of a pod is measured. The JSON has the warnings that events of the pods gave, such as one about an object
-that may not be read.
+A burst of one pod is played ten times. All agents and the bare client live at the same time, each with a runtime of its
+own, and take turns, a second apart: so they meet the same machine. Times are the medians. All pods stay, so that no end
+of a pod is measured. The JSON has the warnings that events of the pods gave, such as one about an object that may not
+be read.
 
 The runtime is the simulated one behind a socket. `--containerd` runs the bursts of up to 110 pods on a private
 containerd as well; that needs root. `--kubeconfig` names a running API server, with an admin's access; without it the
@@ -31,15 +32,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, monotonic_ns, sleep
-from typing import TypeVar
 
 from benchmarks.bursts_report import OURS, Burst, burst, plot, table
-from benchmarks.live_node import IMAGE, LIMIT_S, MIB, NODE, OWN, LiveNode, live_node, plain_runtime
+from benchmarks.live_node import IMAGE, LIMIT_S, MIB, OWN, LiveNode, live_node, plain_runtime
 from config.api.resources import EVENTS, NAMESPACES, PODS
 from config.objects import Container, Namespace, ObjectMeta, Pod, PodSpec
 from runtime.api import create, delete, list_objects
@@ -63,7 +63,6 @@ KUBELET = {
 }
 """So that it starts without the certificates of a cluster. The embedded API server also wants JSON."""
 
-T = TypeVar("T")
 Serve = Callable[[str], AbstractContextManager[object]]
 
 
@@ -96,76 +95,108 @@ CONTAINERD = Runtime("containerd", containerd, BUSYBOX)
 # --- an agent ---------------------------------------------------------------------------------------------------------
 
 
-def by_agent(who: str, command: Sequence[str], runtime: Runtime, pods: int, options: argparse.Namespace) -> Burst:
+@dataclass(frozen=True)
+class Agent:
+    """An agent to measure: its name in the table, and the command that starts it."""
+
+    who: str
+    command: Sequence[str]
+
+    @contextmanager
+    def node(self, runtime: Runtime, pods: int, options: argparse.Namespace) -> Iterator[LiveNode]:
+        """A node of its own, whose pods are gone afterwards."""
+        own = self.command is OWN
+        fields = {} if own else KUBELET if options.kubeconfig else {**KUBELET, "contentType": "application/json"}
+        with live_node(
+            runtime.serve,
+            name=f"bench-{self.who}",
+            command=self.command,
+            kubeconfig=options.kubeconfig,
+            kubeAPIQPS=options.qps,
+            kubeAPIBurst=2 * options.qps,
+            maxPods=pods + 10,
+            **fields,
+        ) as node:
+            yield node
+
+
+@contextmanager
+def agents(options: argparse.Namespace) -> Iterator[tuple[Agent, ...]]:
+    """Ours, and the kubelet if there is one."""
+    ours = Agent(OURS, OWN)
+    if options.kubelet is None:
+        yield (ours,)
+        return
+    with TemporaryDirectory(prefix="actorlet-bench-") as certificates:
+        yield ours, Agent("kubelet", (options.kubelet, f"--cert-dir={certificates}"))
+
+
+class PodsOfNode:
+    """Makes pods on a node, in a namespace of their own, and sums up what that costs the agent.
+
+    On a server that runs, the next node would take up the pods of this one: `close` deletes them.
+    """
+
+    def __init__(self, node: LiveNode, image: str, tokens: bool) -> None:
+        self._node = node
+        self._image = image
+        self._tokens = tokens
+        self._namespace = f"bench-{os.getpid()}-{monotonic_ns()}"
+        self._made = 0
+        self._cpu_s = 0.0
+        node.api.call(create(NAMESPACES, "", Namespace(metadata=ObjectMeta(name=self._namespace)))).result(LIMIT_S)
+
+    def close(self) -> None:
+        api, namespace = self._node.api, self._namespace
+        names = [f"{namespace}-{number}" for number in range(self._made)]
+        for gone in [api.call(delete(PODS, namespace, name, grace_seconds=0)) for name in names]:
+            gone.exception(LIMIT_S)
+        api.call(delete(NAMESPACES, "", namespace)).exception(LIMIT_S)
+
+    def all_ready_after(self, pods: int, rest_s: float = 0.0) -> list[float]:
+        """Make so many pods at once; return after how many seconds each was Ready.
+
+        The CPU of the rest after it counts too.
+        """
+        cpu_before_s, numbers = self._node.cpu_s(), range(self._made, self._made + pods)
+        self._made += pods
+        wanted = [bench_pod(self._node.name, self._namespace, each, self._image, self._tokens) for each in numbers]
+        names = {each.metadata.name for each in wanted}
+        began = monotonic()
+        for answer in [self._node.api.call(create(PODS, self._namespace, each)) for each in wanted]:
+            answer.result(LIMIT_S)
+        self._node.seen.all_ready(names, BURST_LIMIT_S)
+        sleep(rest_s)
+        self._cpu_s += self._node.cpu_s() - cpu_before_s
+        return [at - began for at in self._node.seen.ready_at(names)]
+
+    def costs(self, shown: Burst) -> Burst:
+        """With the CPU for as many pods as it has, the memory, and the warnings."""
+        told = self._node.api.call(list_objects(EVENTS, self._namespace)).result(LIMIT_S).items
+        return replace(
+            shown,
+            cpu_s=self._cpu_s / self._made * shown.pods,
+            memory_mib=self._node.process.memory_info().rss / MIB,
+            warnings=tuple(sorted({f"{each.reason}: {each.message}" for each in told if each.type == "Warning"})),
+        )
+
+
+def by_agent(agent: Agent, runtime: Runtime, pods: int, options: argparse.Namespace) -> Burst:
     """One burst on a node of its own."""
-    fields = {} if command is OWN else KUBELET if options.kubeconfig else {**KUBELET, "contentType": "application/json"}
-    with live_node(
-        runtime.serve,
-        command=command,
-        kubeconfig=options.kubeconfig,
-        kubeAPIQPS=options.qps,
-        kubeAPIBurst=2 * options.qps,
-        maxPods=pods + 10,
-        **fields,
-    ) as node:
-        namespace = f"bench-{os.getpid()}-{monotonic_ns()}"
-        try:
-            return _burst_on(node, namespace, who, runtime, pods, options.tokens)
-        finally:
-            # On a server that runs, the next node would take up the pods of this one.
-            for gone in [node.api.call(delete(PODS, namespace, name, grace_seconds=0)) for name in node.seen.pods()]:
-                gone.exception(LIMIT_S)
-            node.api.call(delete(NAMESPACES, "", namespace)).exception(LIMIT_S)
+    with (
+        agent.node(runtime, pods, options) as node,
+        closing(PodsOfNode(node, runtime.image, options.tokens)) as made,
+    ):
+        return made.costs(burst(agent.who, runtime.name, pods, made.all_ready_after(pods)))
 
 
-def _burst_on(node: LiveNode, namespace: str, who: str, runtime: Runtime, pods: int, tokens: bool) -> Burst:
-    node.api.call(create(NAMESPACES, "", Namespace(metadata=ObjectMeta(name=namespace)))).result(LIMIT_S)
-    wanted = [bench_pod(namespace, number, runtime.image, tokens) for number in range(SINGLES if pods == 1 else pods)]
-    cpu_before = node.cpu_s()
-    if pods == 1:
-        ready_after_s = _median([_all_ready_after(node, [each]) for each in _one_by_one(wanted)])
-    else:
-        ready_after_s = _all_ready_after(node, wanted)
-    cpu_s, memory = (node.cpu_s() - cpu_before) / len(wanted) * pods, node.process.memory_info().rss / MIB
-    shown = burst(who, runtime.name, pods, ready_after_s)
-    return replace(shown, cpu_s=cpu_s, memory_mib=memory, warnings=_warnings(node, namespace))
-
-
-def _one_by_one(wanted: Sequence[T]) -> Iterator[T]:
-    """Each of these, after a rest, so that all work for the one before is over."""
-    for each in wanted:
-        sleep(REST_S)
-        yield each
-
-
-def _all_ready_after(node: LiveNode, wanted: Sequence[Pod]) -> list[float]:
-    """Make these pods at once; return after how many seconds each was Ready."""
-    names = {each.metadata.name for each in wanted}
-    began = monotonic()
-    for answer in [node.api.call(create(PODS, each.metadata.namespace, each)) for each in wanted]:
-        answer.result(LIMIT_S)
-    node.seen.all_ready(names, BURST_LIMIT_S)
-    return [at - began for at in node.seen.ready_at(names)]
-
-
-def _median(one_by_one: Sequence[Sequence[float]]) -> list[float]:
-    """The median of single bursts, as one burst; empty if one of them was not Ready."""
-    return [statistics.median(each for (each,) in one_by_one)] if all(one_by_one) else []
-
-
-def _warnings(node: LiveNode, namespace: str) -> tuple[str, ...]:
-    """The warnings about the pods of a namespace, each text once."""
-    told = node.api.call(list_objects(EVENTS, namespace)).result(LIMIT_S).items
-    return tuple(sorted({f"{each.reason}: {each.message}" for each in told if each.type == "Warning"}))
-
-
-def bench_pod(namespace: str, number: int, image: str, tokens: bool) -> Pod:
+def bench_pod(node: str, namespace: str, number: int, image: str, tokens: bool) -> Pod:
     """No pod of another burst has its name: on a server that runs they may still be there."""
     container = Container(name="app", image=image, image_pull_policy="IfNotPresent", command=SLEEPS)
     return Pod(
         metadata=ObjectMeta(name=f"{namespace}-{number}", namespace=namespace),
         spec=PodSpec(
-            node_name=NODE,
+            node_name=node,
             automount_service_account_token=tokens,
             containers=(container,),
             termination_grace_period_seconds=0,
@@ -176,21 +207,27 @@ def bench_pod(namespace: str, number: int, image: str, tokens: bool) -> Pod:
 # --- no agent ---------------------------------------------------------------------------------------------------------
 
 
-def by_bare_client(runtime: Runtime, pods: int, at_a_time: int) -> Burst:
-    """The fewest calls that start the pods, on a runtime of its own."""
+@contextmanager
+def bare_client(runtime: Runtime) -> Iterator[Callable[[int], tuple[float, float]]]:
+    """A client of a runtime of its own, which starts the pod of a number."""
     with ExitStack() as after:
         place = after.enter_context(TemporaryDirectory(prefix="actorlet-bench-"))
         after.enter_context(runtime.serve(f"{place}/cri.sock"))
         cri = after.enter_context(closing(GrpcCri(f"unix://{place}/cri.sock")))
         cri.call(v.VERSION, m.VersionRequest()).result(LIMIT_S)  # the connection counts for nobody
-        clients = after.enter_context(ThreadPoolExecutor(at_a_time))
-        start = partial(_start, cri, runtime.image, f"{place}/log")
-        if pods == 1:
-            ready_after_s = _median([[end - began] for began, end in map(start, _one_by_one(range(SINGLES)))])
-        else:
-            began = monotonic()
-            ready_after_s = sorted(end - began for _, end in clients.map(start, range(pods)))
-    return burst(f"bare client, {at_a_time} at a time", runtime.name, pods, ready_after_s)
+        yield partial(_start, cri, runtime.image, f"{place}/log")
+
+
+def by_bare_client(runtime: Runtime, pods: int, at_a_time: int) -> Burst:
+    """The fewest calls that start the pods."""
+    with bare_client(runtime) as start, ThreadPoolExecutor(at_a_time) as clients:
+        began = monotonic()
+        ready_after_s = sorted(end - began for _, end in clients.map(start, range(pods)))
+    return burst(_bare(at_a_time), runtime.name, pods, ready_after_s)
+
+
+def _bare(at_a_time: int) -> str:
+    return f"bare client, {at_a_time} at a time"
 
 
 def _start(cri: GrpcCri, image: str, logs: str, number: int) -> tuple[float, float]:
@@ -219,17 +256,41 @@ def _start(cri: GrpcCri, image: str, logs: str, number: int) -> tuple[float, flo
 # --- all --------------------------------------------------------------------------------------------------------------
 
 
-def bursts(options: argparse.Namespace) -> Iterator[Burst]:
+def single_pods(everyone: Sequence[Agent], runtime: Runtime, options: argparse.Namespace) -> list[Burst]:
+    """Ten single pods by each in turns; each has a node of its own."""
+    with ExitStack() as after:
+        made: dict[str, PodsOfNode] = {}
+        for agent in everyone:
+            node = after.enter_context(agent.node(runtime, SINGLES, options))
+            made[agent.who] = after.enter_context(closing(PodsOfNode(node, runtime.image, options.tokens)))
+        start = after.enter_context(bare_client(runtime))
+        took: dict[str, list[float]] = {who: [] for who in (*made, _bare(1))}
+        for number in range(SINGLES):
+            for who, pods in made.items():
+                took[who] += pods.all_ready_after(1, REST_S)
+            began, end = start(number)
+            took[_bare(1)].append(end - began)
+            sleep(REST_S)
+        shown = {who: burst(who, runtime.name, 1, _median(seconds)) for who, seconds in took.items()}
+        return [made[who].costs(each) if who in made else each for who, each in shown.items()]
+
+
+def _median(seconds: Sequence[float]) -> list[float]:
+    """The median of all single pods, as one burst; empty if one was not Ready."""
+    return [statistics.median(seconds)] if len(seconds) == SINGLES else []
+
+
+def bursts(everyone: Sequence[Agent], options: argparse.Namespace) -> Iterator[Burst]:
     """Each size on each runtime, by each agent and by the bare client."""
     for runtime in (SIMULATED, CONTAINERD) if options.containerd else (SIMULATED,):
         for pods in options.pods:
             if runtime is CONTAINERD and pods > MOST_REAL_PODS:
                 continue
-            yield by_agent(OURS, OWN, runtime, pods, options)
-            if options.kubelet is not None:
-                with TemporaryDirectory(prefix="actorlet-bench-") as certificates:
-                    command = (options.kubelet, f"--cert-dir={certificates}")
-                    yield by_agent("kubelet", command, runtime, pods, options)
+            if pods == 1:
+                yield from single_pods(everyone, runtime, options)
+                continue
+            for agent in everyone:
+                yield by_agent(agent, runtime, pods, options)
             for at_a_time in sorted({min(4, pods), min(8, pods), min(pods, MOST_REAL_PODS)}):
                 yield by_bare_client(runtime, pods, at_a_time)
 
@@ -247,9 +308,10 @@ def main() -> None:
     if options.containerd and os.geteuid() != 0:
         sys.exit("--containerd: containerd needs root; run this as root, or without --containerd")
     done: list[Burst] = []
-    for each in bursts(options):
-        done.append(each)
-        print(json.dumps(each.rounded()), flush=True)
+    with agents(options) as everyone:
+        for each in bursts(everyone, options):
+            done.append(each)
+            print(json.dumps(each.rounded()), flush=True)
     print(table(done))
     if options.plot is not None:
         options.plot.write_text(plot(done))

@@ -140,6 +140,7 @@ class Seen:
 class LiveNode:
     """`api` is an admin's client, `process` the agent."""
 
+    name: str
     place: str
     api: Api
     seen: Seen
@@ -177,6 +178,7 @@ OWN = (sys.executable, "-m", "actorlet", "run")
 def live_node(
     runtime: Callable[[str], AbstractContextManager[object]] = plain_runtime,
     *,
+    name: str = NODE,
     command: Sequence[str] = OWN,
     kubeconfig: str | None = None,
     **fields: Any,
@@ -198,27 +200,27 @@ def live_node(
         loop = after.enter_context(closing(LoopThread("load")))
         api = after.enter_context(closing(api_lines(read_access(kubeconfig), loop, user_agent="load", qps=None))).main
         if joins:  # the server outlives the node, and may still show an earlier one
-            _remove_node(api)
-            after.callback(_remove_node, api)
+            _remove_node(api, name)
+            after.callback(_remove_node, api, name)
         seen = after.enter_context(closing(Seen()))
         seen.follow(api, NODES, PODS)
         after.callback(_unmount, f"{place}/root")
         port, read_only = free_ports(2)
-        flags = _flags(place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})
+        flags = _flags(name, place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})
         log = after.enter_context(open(f"{place}/agent.log", "wb"))
         agent = after.enter_context(program(*command, *flags, stderr=log))
-        _wait_for_node(seen, agent, log.name)
-        yield LiveNode(place, api, seen, psutil.Process(agent.pid), port, read_only)
+        _wait_for_node(name, seen, agent, log.name)
+        yield LiveNode(name, place, api, seen, psutil.Process(agent.pid), port, read_only)
 
 
-def _remove_node(api: Api) -> None:
-    api.call(delete(NODES, "", NODE)).exception(LIMIT_S)
+def _remove_node(api: Api, name: str) -> None:
+    api.call(delete(NODES, "", name)).exception(LIMIT_S)
 
 
-def _wait_for_node(seen: Seen, agent: subprocess.Popen[str], log: str) -> None:
+def _wait_for_node(name: str, seen: Seen, agent: subprocess.Popen[str], log: str) -> None:
     """Return once the node is Ready. Raises SystemExit when it is not in time, or its agent has ended."""
     last = monotonic() + LIMIT_S
-    while not seen.all_ready({NODE}, 0.5):
+    while not seen.all_ready({name}, 0.5):
         if agent.poll() is not None or monotonic() > last:
             with open(log, encoding="utf-8", errors="replace") as file:
                 raise SystemExit(f"the node does not become Ready; its agent says:\n{file.read()[-2000:]}")
@@ -231,7 +233,7 @@ def _unmount(root: str) -> None:
         mounts.unmount(point, detach=True)
 
 
-def _flags(place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> list[str]:
+def _flags(name: str, place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> list[str]:
     """Those of a node on this machine, whatever it is like, beside which others may run."""
     configuration = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -250,4 +252,4 @@ def _flags(place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> 
     path = f"{place}/config.json"
     with open(path, "w", encoding="utf-8") as file:
         json.dump(configuration, file)
-    return [f"--config={path}", f"--kubeconfig={kubeconfig}", f"--root-dir={place}/root", f"--hostname-override={NODE}"]
+    return [f"--config={path}", f"--kubeconfig={kubeconfig}", f"--root-dir={place}/root", f"--hostname-override={name}"]

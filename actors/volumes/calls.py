@@ -1,9 +1,11 @@
-"""The calls that make volumes and take them down, on a lane: a part of the `VolumeReconcilerActor`.
+"""The calls that make volumes and take them down, on lanes: a part of the `VolumeReconcilerActor`.
 
-Each thing has one call at a time, in its own slots of the lane, so a dead mount delays only its own pod. A call has no
-deadline on the lane. When it is late the actor goes on but keeps its record: only `VolumeCallEnded` proves that the
-call does no more (`state.py`). One timer watches all calls (`LookForLate`), because they become late in the order of
-their beginning, and nearly all end long before. The actor's slow tick checks too, in case that timer's message is lost.
+Each thing has one call at a time, in its own slots of a lane, so a dead mount delays only its own pod. Volumes that
+depend on a server or a driver have a lane of their own, so a dead server never delays volumes of the machine. A call
+has no deadline on its lane. When it is late the actor goes on but keeps its record: only `VolumeCallEnded` proves that
+the call does no more (`state.py`). One timer watches all calls (`LookForLate`), because they become late in the order
+of their beginning, and nearly all end long before. The actor's slow tick checks too, in case that timer's message is
+lost.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from typing import Any
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Message, Pending, outcome_of
+from actors.kernel import Actor, ActorRef, Lane, Message, Pending, outcome_of
 from actors.messages.events import pod_event
-from actors.volumes.actual import SET_UP, Device, PodDirectory, VolumeProblem
+from actors.volumes.actual import SET_UP, Device, Key, PodDirectory, VolumeProblem
 from actors.volumes.plan import DEVICE_STEP, Do, VolumeStep
 from config.objects import Pod
+from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import LocatedVolume, NodeVolumes, Say, VolumeFailedError, VolumePlace
 
 SECOND_NS = 1_000_000_000
@@ -25,12 +28,46 @@ CALL_LIMIT_NS = 123 * SECOND_NS
 """How long to wait for any call (spec 8.1)."""
 MAP, MAP_DEVICE = "MapVolume.MapPodDevice", "MapVolume.SetUpDevice"
 LANE_SIZE = 3
-LANE_PER_THING = 2
+"""Of either lane: each call has a thread.
+
+Two that hang at once hold up nobody. Every three hold up their own lane once, for the patience of a lane: one second.
+"""
+PER_THING = 2
 """One for a call that hangs, one to take down what it was making."""
+LOCAL_PLUGINS = tuple(kind.plugin for kind in VOLUME_SOURCES.values() if kind.served and not kind.remote)
 
 _HANGS = (
     f"it has not ended within {CALL_LIMIT_NS // SECOND_NS} s and is still under way; its server or disk may be dead"
 )
+
+
+class VolumeLanes:
+    """Where calls about volumes run: `local` needs this machine alone, `remote` a server or a driver too."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+
+    @property
+    def local(self) -> Lane:
+        return self._actor.lane("volumes", size=LANE_SIZE, per_key=PER_THING)
+
+    @property
+    def remote(self) -> Lane:
+        return self._actor.lane("remote-volumes", size=LANE_SIZE, per_key=PER_THING)
+
+    def of(self, key: Key) -> Lane:
+        """The lane of all calls about this thing."""
+        return self.remote if is_remote(key) else self.local
+
+
+def is_remote(key: Key) -> bool:
+    """Whether calls about this thing depend on more than this machine.
+
+    Pure. A kind that is unknown, such as that of a FlexVolume driver, may do so.
+    """
+    if isinstance(key, Device):
+        return not key.name.startswith(tuple(f"{plugin}/" for plugin in LOCAL_PLUGINS))
+    return isinstance(key, VolumePlace) and key.plugin not in LOCAL_PLUGINS
 
 
 class VolumeCall(msgspec.Struct):
@@ -75,18 +112,15 @@ class LookForLate(Message, frozen=True):
 class VolumeCalls:
     """See the module. `actor` runs the calls and passes the messages about them in here."""
 
-    def __init__(self, actor: Actor, volumes: NodeVolumes, events: ActorRef) -> None:
+    def __init__(self, actor: Actor, lanes: VolumeLanes, volumes: NodeVolumes, events: ActorRef) -> None:
         self._actor = actor
+        self._lanes = lanes
         self._volumes = volumes
         self._events = events
         self._under_way: dict[int, VolumeCall] = {}
         self._number = 0
         self._watched = False
         """A timer is set for the first call that is not late yet."""
-
-    def start(self) -> None:
-        """Open the lane; its actor begins a life."""
-        self._lane = self._actor.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
 
     def __contains__(self, number: int) -> bool:
         """Whether this call is still under way."""
@@ -130,7 +164,8 @@ class VolumeCalls:
             self._teller(call.pod, field_path)("Normal", "SuccessfulMountVolume", text)
 
     def _submit(self, step: VolumeStep, pod: Pod | None) -> Pending[Any]:
-        lane, volumes, key = self._lane, self._volumes, step.key
+        volumes, key = self._volumes, step.key
+        lane = self._lanes.of(key)
         if isinstance(key, PodDirectory):
             operation = volumes.make_pod if step.do is Do.MAKE_DIRECTORY else volumes.remove_pod
             return lane.submit(key, operation, key.uid)

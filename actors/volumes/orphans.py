@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from actors.kernel import Actor, Lane, Message
+from actors.kernel import Actor, Message
 from actors.messages.pods import KnownPods
 from actors.volumes.actual import ActualWorld, PodDirectory
+from actors.volumes.calls import VolumeLanes
 from actors.volumes.devices import VolumeDevices
 from actors.volumes.release import VolumeReleases
 from actors.volumes.state import Found
@@ -54,7 +55,7 @@ class VolumeOrphans:
         actual: ActualWorld,
         devices: VolumeDevices,
         releases: VolumeReleases,
-        lane: Callable[[], Lane],
+        lanes: VolumeLanes,
         is_wanted: Callable[[str], bool],
     ) -> None:
         self._actor = actor
@@ -62,7 +63,7 @@ class VolumeOrphans:
         self._actual = actual
         self._devices = devices
         self._releases = releases
-        self._lane = lane
+        self._lanes = lanes
         self._is_wanted = is_wanted
         self._known: frozenset[str] | None = None
         self._since_known: set[str] = set()
@@ -73,9 +74,9 @@ class VolumeOrphans:
         self._since_known.add(uid)
 
     def scan(self) -> None:
-        """Begin to scan the whole disk."""
+        """Begin to scan the whole disk. It looks at mounts of servers too."""
         scan = self._volumes.scan
-        self._actor.attempt(lambda: self._lane().submit("scan", scan, deadline_ns=SCAN_LIMIT_NS), DiskScanned)
+        self._actor.attempt(lambda: self._lanes.remote.submit("scan", scan, deadline_ns=SCAN_LIMIT_NS), DiskScanned)
 
     def scanned(self, message: DiskScanned) -> None:
         if message.scan is None:
@@ -96,7 +97,7 @@ class VolumeOrphans:
             self._listing = True
             uids = self._volumes.list_uids
             self._actor.attempt(
-                lambda: self._lane().submit("list", uids, deadline_ns=LIST_LIMIT_NS),
+                lambda: self._lanes.local.submit("list", uids, deadline_ns=LIST_LIMIT_NS),
                 lambda uids, error: PodsListed(uids or (), error),
             )
 

@@ -265,13 +265,13 @@ class VolumePasses:
 
     # --- questions --------------------------------------------------------------------------------------------------
 
-    def where_is(self, uid: str, name: str) -> tuple[str, str] | None:
-        """The name on disk and the host path of a volume that containers can use now; otherwise None."""
+    def where_is(self, uid: str, name: str) -> tuple[VolumePlace, str] | None:
+        """The place and the host path of a volume that containers can use now; otherwise None."""
         known = self._pods.get(uid)
         for volume in known.volumes if known is not None else ():
             if volume.name == name and volume.at is not None:
                 thing = self._actual.pod(uid).volumes.get(volume.at.place)
-                return (volume.at.place.name, thing.host_path) if thing is not None and is_usable(thing.life) else None
+                return (volume.at.place, thing.host_path) if thing is not None and is_usable(thing.life) else None
         return None
 
     def of_drivers(self) -> Iterator[tuple[VolumePlace, Pod, str]]:

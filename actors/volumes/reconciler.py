@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.kernel import Actor, ActorRef, Lane, Message, handles
+from actors.kernel import Actor, ActorRef, Message, handles
 from actors.messages.claims import ClaimsChanged, ClaimsResolved, ForgetClaims
 from actors.messages.counts import CountVolumes, VolumeCount
 from actors.messages.node import NodeStatusStarted
@@ -38,12 +38,11 @@ from actors.messages.volumes import (
 )
 from actors.volumes.actual import ActualWorld, Device, PodDirectory, VolumeProblem
 from actors.volumes.calls import (
-    LANE_PER_THING,
-    LANE_SIZE,
     LookForLate,
     VolumeCall,
     VolumeCallEnded,
     VolumeCalls,
+    VolumeLanes,
     late_trouble,
 )
 from actors.volumes.contents import ContentSources, GatheringLate
@@ -91,19 +90,19 @@ class VolumeReconcilerActor(Actor):
         self._actual = ActualWorld()
         self._claimless: set[str] = set()
         """Pods being released that have never had a claim."""
-        self._calls = VolumeCalls(self, volumes, events)
+        lanes = VolumeLanes(self)
+        self._calls = VolumeCalls(self, lanes, volumes, events)
         self._releases = VolumeReleases(self, self._actual, self._begin, self._released)
         self._devices = VolumeDevices(self, self._actual, self._begin, sources.node)
         self._passes = VolumePasses(self, volumes, self._actual, self._devices, events, sources, self._begin)
         self._orphans = VolumeOrphans(
-            self, volumes, self._actual, self._devices, self._releases, self._lane, self._passes.__contains__
+            self, volumes, self._actual, self._devices, self._releases, lanes, self._passes.__contains__
         )
         self._health = VolumeHealth(self, volumes, events, sources.health_every_ns)
         where_is = self._passes.where_is
-        self._sub_paths = VolumeSubPaths(self, sub_paths, self._lane, where_is) if sub_paths is not None else None
+        self._sub_paths = VolumeSubPaths(self, sub_paths, lanes, where_is) if sub_paths is not None else None
 
     def on_start(self) -> None:
-        self._calls.start()
         self._health.start()
         self._passes.contents.start()
         self.every(TICK_NS, Tick())
@@ -306,9 +305,6 @@ class VolumeReconcilerActor(Actor):
         self._passes.advance_all()
         for uid in sorted(self._releases.uids()):
             self._releases.advance(uid)
-
-    def _lane(self) -> Lane:
-        return self.lane("volumes", size=LANE_SIZE, per_key=LANE_PER_THING)
 
     # --- parts of volumes -------------------------------------------------------------------------------------------
 

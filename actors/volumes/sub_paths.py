@@ -1,7 +1,7 @@
 """A part of `VolumeReconcilerActor`: mounts subPaths for containers about to start (spec 8.7).
 
-`where_is` tells where a volume of the pod is. The mounting runs on the lane of the volumes, under the pod's UID and
-with a deadline, so a dead volume only delays its own pod. It keeps no state: every container start asks again.
+`where_is` tells where a volume of the pod is. The mounting runs on the lane of these volumes, under the pod's UID
+and with a deadline, so a dead volume only delays its own pod. It keeps no state: every container start asks again.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping
 
 from actors.kernel import Actor, Lane, Message, Pending, outcome_of
 from actors.messages.volumes import PrepareSubPaths, SubPathsPrepared
+from actors.volumes.calls import VolumeLanes, is_remote
 from config.frozen_map import FrozenMap
-from runtime.volumes.capability import VolumeFailedError
+from runtime.volumes.capability import VolumeFailedError, VolumePlace
 from runtime.volumes.sub_path import SubPath, SubPaths
 
 SUB_PATHS_LIMIT_NS = 30_000_000_000
 """Longer than a slow disk needs; the container start is retried after that."""
 
-WhereIs = Callable[[str, str], tuple[str, str] | None]
-"""(UID, volume of the pod) -> (its name on disk, its path on the host), None while it is not there."""
+WhereIs = Callable[[str, str], tuple[VolumePlace, str] | None]
+"""(UID, volume of the pod) -> (its place on disk, its path on the host), None while it is not there."""
 
 
 class SubPathsMounted(Message, frozen=True):
@@ -30,29 +31,34 @@ class SubPathsMounted(Message, frozen=True):
 
 
 class VolumeSubPaths:
-    """See the module. `lane`: the lane of the volumes."""
+    """See the module."""
 
-    def __init__(self, actor: Actor, sub_paths: SubPaths, lane: Callable[[], Lane], where_is: WhereIs) -> None:
+    def __init__(self, actor: Actor, sub_paths: SubPaths, lanes: VolumeLanes, where_is: WhereIs) -> None:
         self._actor = actor
         self._sub_paths = sub_paths
-        self._lane = lane
+        self._lanes = lanes
         self._where_is = where_is
 
     def prepare(self, message: PrepareSubPaths) -> None:
         """Begin to mount; `SubPathsMounted` reports the end."""
         wanted: list[SubPath] = []
+        remote = False
         for each in message.wanted:
-            place = self._where_is(message.uid, each.volume)
-            if place is None:
+            found = self._where_is(message.uid, each.volume)
+            if found is None:
                 self._answer(message, FrozenMap(), f"volume {each.volume!r} is not there yet")
                 return
-            name, path = place
+            place, path = found
+            remote = remote or is_remote(place)
             container = message.container
-            wanted.append(SubPath(message.uid, name, container, each.index, path, each.path, each.make, each.volume))
-        self._actor.begin(lambda: self._mount(message.uid, tuple(wanted)), lambda done: _ended(message, done))
+            wanted.append(
+                SubPath(message.uid, place.name, container, each.index, path, each.path, each.make, each.volume)
+            )
+        lane = self._lanes.remote if remote else self._lanes.local
+        self._actor.begin(lambda: self._mount(lane, message.uid, tuple(wanted)), lambda done: _ended(message, done))
 
-    def _mount(self, uid: str, wanted: tuple[SubPath, ...]) -> Pending[Mapping[int, str]]:
-        return self._lane().submit(uid, self._sub_paths.prepare, wanted, deadline_ns=SUB_PATHS_LIMIT_NS)
+    def _mount(self, lane: Lane, uid: str, wanted: tuple[SubPath, ...]) -> Pending[Mapping[int, str]]:
+        return lane.submit(uid, self._sub_paths.prepare, wanted, deadline_ns=SUB_PATHS_LIMIT_NS)
 
     def mounted(self, message: SubPathsMounted) -> None:
         if message.error:

@@ -49,6 +49,8 @@ class SourceKind(msgspec.Struct, frozen=True, kw_only=True):
     """This node supports persistent volumes of this kind."""
     mount_options: bool = False
     """Its persistent volumes take mount options."""
+    remote: bool = False
+    """Making or removing it waits for a server or a driver, which may be dead."""
 
 
 def _no_plugin(name: str) -> str:
@@ -81,6 +83,7 @@ VOLUME_SOURCES: Mapping[str, SourceKind] = {
         labelled=True,
         persistent=True,
         mount_options=True,
+        remote=True,
     ),
     "downward_api": SourceKind(plugin="kubernetes.io/downward-api", served=True, from_objects=True, labelled=True),
     "empty_dir": SourceKind(plugin="kubernetes.io/empty-dir", served=True, labelled=True),
@@ -92,6 +95,7 @@ VOLUME_SOURCES: Mapping[str, SourceKind] = {
         labelled=True,
         persistent=True,
         mount_options=True,
+        remote=True,
     ),
     "flex_volume": SourceKind(
         plugin="kubernetes.io/flex-volume",
@@ -99,6 +103,7 @@ VOLUME_SOURCES: Mapping[str, SourceKind] = {
         required=("driver",),
         secret_ref=True,
         persistent=True,
+        remote=True,
     ),
     "flocker": SourceKind(plugin="kubernetes.io/flocker", refusal=_no_plugin("flocker")),
     "gce_persistent_disk": SourceKind(plugin="kubernetes.io/gce-pd", required=("pd_name",)),
@@ -125,12 +130,18 @@ VOLUME_SOURCES: Mapping[str, SourceKind] = {
         labelled=True,
         persistent=True,
         mount_options=True,
+        remote=True,
     ),
     "local": SourceKind(
         plugin="kubernetes.io/local-volume", served=True, labelled=True, persistent=True, mount_options=True
     ),
     "nfs": SourceKind(
-        plugin="kubernetes.io/nfs", served=True, required=("server", "path"), persistent=True, mount_options=True
+        plugin="kubernetes.io/nfs",
+        served=True,
+        required=("server", "path"),
+        persistent=True,
+        mount_options=True,
+        remote=True,
     ),
     "persistent_volume_claim": SourceKind(required=("claim_name",), api_data="a persistent volume claim"),
     "photon_persistent_disk": SourceKind(

@@ -73,8 +73,6 @@ OF_THE_NODE = {
     "SimulatedPodLogs.list_pods": "SimulatedPodLogs.list_pods",
 }
 """What hangs once, about no pod -> the words that name it in the log."""
-LANES_WITH_SIX_VOLUMES = {"MeasuredVolumes.release", "MeasuredVolumes.prepare"}
-"""Six things hang at once, on a lane for three: they hold others up twice."""
 TRIED_AGAIN = {"CgroupOperations.make", "SimulatedSubPaths.prepare"}
 """Here the sick pod stays: each new try must hold up nobody."""
 FEW = 4
@@ -87,8 +85,7 @@ def test_every_call_of_a_lane_has_a_row():
 @pytest.mark.parametrize("what", sorted({*OF_THE_SICK_POD, *OF_ITS_DISK}))
 def test_a_call_that_hangs_for_one_pod_holds_up_others_once_at_most_and_is_named(what: str):
     word = {**OF_THE_SICK_POD, **OF_ITS_DISK}[what]
-    patience_ns = (2 if what in LANES_WITH_SIX_VOLUMES else 1) * PATIENCE_NS
-    played = Played(bounded(patience_ns=patience_ns, sick_stays=what in TRIED_AGAIN), of_a_lane(what))
+    played = Played(bounded(patience_ns=PATIENCE_NS, sick_stays=what in TRIED_AGAIN), of_a_lane(what))
     assert played.broken == []
     assert played.hung[what] >= 1
     assert held_up(played) <= FEW

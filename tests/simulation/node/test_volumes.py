@@ -166,7 +166,7 @@ def test_five_thousand_volumes_are_mounted_without_a_thread_per_pod_and_unmounte
 
     def all_run() -> bool:
         nonlocal most
-        most = max(most, threads_beside_lanes(driver) - before)
+        most = max(most, threads_beside_lanes() - before)
         return running(node) == CROWD
 
     driver.until(all_run)

@@ -42,10 +42,11 @@ class PodHere(msgspec.Struct, frozen=True):
 class WantPods(Message, frozen=True):
     """EvictionActor, ShutdownActor, ResourceManagerActor -> SyncLoopActor: tell me which pods there are.
 
-    `PodsHere` is the answer.
+    `PodsHere` is the answer. `number`: of the question, for an asker that asks again before it has an answer.
     """
 
     asker: ActorRef
+    number: int = 0
 
     def coalesce_key(self) -> Hashable:
         return ("pods", self.asker.path)
@@ -54,11 +55,12 @@ class WantPods(Message, frozen=True):
 class PodsHere(SoleMessage, frozen=True):
     """SyncLoopActor -> the asker of `WantPods`: these.
 
-    `complete`: every source has spoken, no other is known.
+    `complete`: every source has spoken, no other is known. `number`: of the question.
     """
 
     pods: tuple[PodHere, ...]
     complete: bool
+    number: int = 0
 
 
 class LimitedPodSeen(SoleMessage, frozen=True):

@@ -82,7 +82,7 @@ class Partners:
             for uid, each in self._state.entries.items()
             if (pod := self._state.form_of(uid, each)) is not None
         )
-        message.asker.tell(PodsHere(tuple(here), self._state.is_complete))
+        message.asker.tell(PodsHere(tuple(here), self._state.is_complete, message.number))
 
     @handles(CountPods)
     def count_pods(self, _: CountPods) -> PodCount:

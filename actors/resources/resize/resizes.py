@@ -5,7 +5,8 @@ the resources that the runtime was told. A grant is on disk before its worker he
 
 Each try begins with a question to the sync loop: which pods are there? A pod that is yet to be admitted, because it
 waits for its turn or for its first look at the runtime, keeps its room. Nobody grows into it. An answer decides no
-resize that was asked for after the question, since it may lack a pod that came in between.
+resize that was asked for after its question, since it may lack a pod that came in between. Questions are numbered,
+because one is repeated when its answer is late.
 """
 
 from __future__ import annotations
@@ -53,9 +54,11 @@ class Resizes:
         self._trigger = PERIODIC_RETRY
         """Of the try that waits for the answer of the sync loop."""
         self._asks = False
-        """Whether the answer of the sync loop is awaited."""
-        self._late: set[str] = set()
-        """UIDs of pods that asked after the question."""
+        """Whether the answer to the newest question is awaited."""
+        self._number = 0
+        """Of the newest question. Numbers also rise from one life of the manager to the next."""
+        self._decided_by: dict[str, int] = {}
+        """By the UID of a pod that asked lately: the first question whose answer may decide."""
         self._keeper = keeper
         self._pending = pending
         self._snapshots = snapshots
@@ -66,13 +69,13 @@ class Resizes:
     @handles(ResizePod)
     def resize_pod(self, message: ResizePod) -> None:
         is_new = self._pending.want(message, self._manager.wall_ns() // SECOND_NS)
-        if is_new and self._asks:
-            self._late.add(message.pod.metadata.uid)
+        if is_new:
+            self._decided_by[message.pod.metadata.uid] = self._next_number()
         self.try_all(POD_RESIZED)
 
     @handles(RetryResizes)
     def retry_resizes(self, _: RetryResizes) -> None:
-        self._asks = False  # a question or answer was lost
+        self._asks = False  # a question or answer is late, or was lost
         self.try_all(PERIODIC_RETRY)
 
     @handles(ResourcesActuated)
@@ -88,22 +91,27 @@ class Resizes:
         self._trigger = trigger
         if not self._asks:
             self._asks = True
-            self._late.clear()
-            self._sync_loop.tell(WantPods(self._manager.ref))
+            self._number = self._next_number()
+            self._sync_loop.tell(WantPods(self._manager.ref, self._number))
             self._manager.after(SOON_NS, RetryResizes(), key="resizes")
+
+    def _next_number(self) -> int:
+        return max(self._number + 1, self._manager.now_ns())
 
     @handles(PodsHere)
     def pods_told(self, message: PodsHere) -> None:
         """Grants are on disk before their workers hear of them."""
         if not self._asks:
-            return  # the answer to an earlier question
-        self._asks = False
+            return  # the newest question has its answer
+        self._asks = message.number != self._number
+        late = {uid: number for uid, number in self._decided_by.items() if number > message.number}
+        self._decided_by = late
         book = self._keeper.book
         if not self._pending or book is None or (snapshot := self._snapshots()) is None:
             return
         new = newcomers(message.pods, book)
         with book.with_more(allocations_of(new)):
-            outcomes = list(self._pending.try_all(book, snapshot, self._trigger, without=self._late))
+            outcomes = list(self._pending.try_all(book, snapshot, self._trigger, without=late))
         for outcome in outcomes:
             if outcome.granted:
                 self._keeper.changed()
@@ -112,11 +120,13 @@ class Resizes:
                 outcome.worker.tell(outcome.decided)
             if outcome.victims:
                 self._end_victims(outcome.victims, outcome.short_of)
-        if self._pending:
+        if self._asks:
+            pass  # the timer of the newest question is set
+        elif self._pending:
             self._manager.after(SOON_NS if new else RETRY_NS, RetryResizes(), key="resizes")
         else:
             self._manager.cancel_timer("resizes")
-        if self._late:
+        if late:
             self.try_all(POD_RESIZED)
         self._keeper.save()
 

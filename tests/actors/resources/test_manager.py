@@ -32,6 +32,7 @@ from actors.messages.pods import KnownPods, NodeObserved, TerminatePod
 from actors.model.pod_resources import PodResources, resources_of
 from actors.resources.abilities import Abilities
 from actors.resources.manager import WAITS_FOR_BOOK, WAITS_FOR_NODE, ResourceManagerActor
+from actors.resources.resize.resizes import RetryResizes
 from config.objects import Container, Node, NodeStatus, ObjectMeta, Pod, PodSpec, ResourceRequirements
 from simulation.host.file_tree import FileTree
 from simulation.host.host import SimulatedAllocationFile
@@ -54,18 +55,21 @@ def pod(uid: str, cpu: str = "1", **spec: Any) -> Pod:
 
 
 class SyncLoop(Actor):
-    """Says which pods are there; notes who began."""
+    """Says which pods are there; notes who began, and the questions that it does not hear."""
 
-    def __init__(self, here: list[PodHere], began: list[Message], deaf: set[str]) -> None:
+    def __init__(self, here: list[PodHere], began: list[Message], deaf: set[str], unheard: list[WantPods]) -> None:
         super().__init__()
         self._here = here
+        self._unheard = unheard
         self._began = began
         self._deaf = deaf
 
     @handles(WantPods)
     def want_pods(self, message: WantPods) -> None:
-        if not self._deaf:
-            message.asker.tell(PodsHere(tuple(self._here), complete=True))
+        if self._deaf:
+            self._unheard.append(message)
+        else:
+            message.asker.tell(PodsHere(tuple(self._here), complete=True, number=message.number))
 
     @handles(ResourceManagerStarted)
     def began(self, message: ResourceManagerStarted) -> None:
@@ -86,7 +90,8 @@ class Scene:
         self.here: list[PodHere] = []
         self.loop: list[Message] = []
         self.deaf = {"to questions"} if deaf else set()
-        loop = self.system.spawn(SyncLoop, self.here, self.loop, self.deaf, name="loop")
+        self.unheard: list[WantPods] = []
+        loop = self.system.spawn(SyncLoop, self.here, self.loop, self.deaf, self.unheard, name="loop")
         file = SimulatedAllocationFile(self.tree, ROOT)
         eviction, self.eviction = Recorder.spawn_in(self.system, "eviction", ResourceManagerStarted)
         self.manager = self.system.spawn(
@@ -117,6 +122,10 @@ class Scene:
         told.clear()
         self.tell(ResizePod(ref, desired))
         return told
+
+    def answer(self, *here: PodHere) -> PodsHere:
+        """The answer to the first question that the sync loop has not heard."""
+        return PodsHere(here, complete=True, number=self.unheard.pop(0).number)
 
     def run_until_saved(self) -> None:
         """Changes that nobody waits for are written together, a second later."""
@@ -200,7 +209,7 @@ def test_a_resize_that_is_asked_for_after_the_question_sees_the_pods_that_came_b
     first, late = scene.resize(pod("a", "1500m")), scene.resize(pod("b", "2"))
     scene.here[:] = [PodHere(pod("new", "1500m"), None)]
     scene.deaf.clear()
-    scene.tell(PodsHere((), complete=True))
+    scene.tell(scene.answer())
     scene.run_until_saved()
     assert [each.reason for each in first] == [""]
     assert [each.reason for each in late] == ["OutOfcpu"]
@@ -212,7 +221,56 @@ def test_a_resize_that_is_asked_for_twice_needs_no_second_answer() -> None:
     scene.ask(pod("a", "1"))
     scene.resize(pod("a", "3"))
     told = scene.resize(pod("a", "3"))
-    scene.tell(PodsHere((), complete=True))
+    scene.tell(scene.answer())
+    assert told == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
+
+
+def test_a_late_answer_decides_no_resize_that_was_asked_for_after_its_question() -> None:
+    """A busy manager repeats its question before it reads the answer to the first.
+
+    The newcomer is not in that answer. The resize takes the place of an older one in the mailbox, so it is read first.
+    """
+    scene = Scene(first=node(), deaf=True)
+    for uid in ("a", "b"):
+        scene.ask(pod(uid, "1"))
+    scene.resize(pod("a", "1500m"))
+    (worker, told) = scene.workers["b"]
+    told.clear()
+    scene.manager.tell(ResizePod(worker, pod("b", "1100m")))
+    scene.manager.tell(RetryResizes())
+    scene.manager.tell(scene.answer())
+    scene.here[:] = [PodHere(pod("new", "1500m"), None)]
+    scene.manager.tell(ResizePod(worker, pod("b", "2")))
+    scene.deaf.clear()
+    scene.run_until_saved()
+    assert scene.ask(pod("new", "1500m")) == [PodAdmitted()]
+    assert [each.reason for each in told if isinstance(each, ResizeDecided)] == ["OutOfcpu"]
+
+
+def test_answers_that_always_come_late_decide_what_was_asked_for_before_their_question() -> None:
+    scene = Scene(first=node(), deaf=True)
+    scene.ask(pod("a", "1"))
+    told = scene.resize(pod("a", "3"))
+    scene.dispatcher.run_for(11 * SECOND_NS)
+    assert len(scene.unheard) == 2
+    scene.tell(scene.answer())
+    assert told == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
+
+
+def test_an_answer_to_an_earlier_life_of_the_manager_decides_nothing() -> None:
+    scene = Scene(first=node(), deaf=True)
+    scene.ask(pod("a", "1"))
+    scene.resize(pod("a", "2"))
+    of_earlier_life = scene.answer()
+    scene.run_until_saved()
+    scene = Scene(scene.tree, node(), deaf=True)
+    scene.dispatcher.run_for(5 * SECOND_NS)
+    scene.ask(pod("a", "1"))
+    told = scene.resize(pod("a", "3"))
+    assert len(scene.unheard) == 1
+    scene.tell(of_earlier_life)
+    assert told == []
+    scene.tell(scene.answer())
     assert told == [ResizeDecided(resources_of(pod("a", "3").spec), None)]
 
 

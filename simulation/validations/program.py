@@ -1,12 +1,14 @@
 """Has rules evaluated in a process of its own, which starts when the first rule is compiled.
 
 All servers of this process share it. A rule that takes too much CPU or memory ends it, and the next request starts
-another. So does a request that finds it killed. It ends with this process, even a killed one, because its standard
-input ends then.
+another. So does a request that finds it killed. If it is stopped or stuck, it is killed when it has done nothing for a
+minute, as if a rule took too much. It ends with this process, even a killed one, because its standard input ends then.
 """
 
 from __future__ import annotations
 
+import os
+import select
 import subprocess
 import sys
 import threading
@@ -21,6 +23,7 @@ from typing import Any
 import msgspec
 
 CHILD = Path(__file__).with_name("child.py")
+WAIT_S = 60.0
 _TOO_DEAR = "takes too much time or memory"
 
 Check = tuple[Any, ...]
@@ -36,9 +39,10 @@ def the_program() -> RuleProgram | None:
 
 
 class RuleProgram:
-    """See the module."""
+    """See the module. `wait_s`: how long the process may do nothing, in real time."""
 
     def __init__(self) -> None:
+        self.wait_s = WAIT_S
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._end: Callable[[], object] = lambda: None
@@ -58,14 +62,7 @@ class RuleProgram:
             if self._process is not None and self._process.poll() is not None:
                 self._leave()  # somebody killed it while it was idle, which says nothing of this request
             process = self._process or self._begin()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            try:
-                process.stdin.write(msgspec.json.encode([what, rows]) + b"\n")
-                process.stdin.flush()
-                line = process.stdout.readline()
-            except BrokenPipeError:
-                line = b""
+            line = _answer(process, msgspec.json.encode([what, rows]) + b"\n", self.wait_s)
             if not line.endswith(b"\n"):
                 self._leave()
                 return None
@@ -82,10 +79,34 @@ class RuleProgram:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
             start_new_session=True,
         )
         self._end = weakref.finalize(self, _end, process)
         return process
+
+
+def _answer(process: subprocess.Popen[bytes], line: bytes, wait_s: float) -> bytes:
+    """The answer to a line; without a line end if the process ends, or does nothing for so long."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    to, of = process.stdin.fileno(), process.stdout.fileno()
+    os.set_blocking(to, False)
+    answer, left = b"", memoryview(line)
+    with suppress(BrokenPipeError):
+        while left and _is_ready(to, select.POLLOUT, wait_s):
+            left = left[os.write(to, left) :]
+        if left:
+            return answer
+        while not answer.endswith(b"\n") and _is_ready(of, select.POLLIN, wait_s) and (more := os.read(of, 2**16)):
+            answer += more
+    return answer
+
+
+def _is_ready(descriptor: int, event: int, wait_s: float) -> bool:
+    watched = select.poll()
+    watched.register(descriptor, event)
+    return bool(watched.poll(wait_s * 1000))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 import pytest
 
-from simulation.validations.program import RuleProgram, the_program
+from simulation.validations.program import WAIT_S, RuleProgram, the_program
 
 pytestmark = pytest.mark.skipif(the_program() is None, reason="actorlet[cel] is not installed")
 
@@ -80,6 +80,20 @@ def test_a_process_that_was_killed_while_idle_is_replaced_and_refuses_nothing(si
     os.kill(child, signal_number)
     os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     assert verdict(program, "self == 'a'", "a") == (True, "")
+
+
+@pytest.mark.parametrize("size", [1, 2**20], ids=["while it answers", "while it reads"])
+def test_a_process_that_is_stopped_is_ended_and_the_next_request_gets_another(size: int) -> None:
+    program, before = RuleProgram(), children()
+    assert verdict(program, "self == 'a'", "a") == (True, "")
+    (child,) = children() - before
+    os.kill(child, signal.SIGSTOP)
+    os.waitid(os.P_PID, child, os.WSTOPPED | os.WNOWAIT)
+    program.wait_s = 0.05
+    assert verdict(program, "self == 'a'", "a" * size) is None
+    assert child not in children()
+    program.wait_s = WAIT_S
+    assert verdict(program, "self != 'a'", "a" * size) == (size > 1, "")
 
 
 def children() -> set[int]:

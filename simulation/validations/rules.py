@@ -20,7 +20,10 @@ Schema = Mapping[str, Any]
 REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 MISSING = object()
 """In place of a value that is not there."""
-_OLD_SELF = re.compile(r"\boldSelf\b")
+_OLD_SELF = re.compile(
+    r"""//[^\n]*|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|\.\s*(?:\?\s*)?oldSelf\b|\b(?P<read>oldSelf)\b""", re.DOTALL
+)
+"""Steps over comments, strings, and fields of that name."""
 _FUNCTIONS = frozenset(
     {
         "quantity",
@@ -93,7 +96,7 @@ def _is_known(expression: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _reads_old_self(expression: str) -> bool:
-    return _OLD_SELF.search(expression) is not None
+    return any(found["read"] for found in _OLD_SELF.finditer(expression))
 
 
 def _calls(expression: str) -> Iterator[tuple[str, bool, str]]:

@@ -113,3 +113,27 @@ def test_only_items_of_a_map_by_keys_are_known_again() -> None:
 )
 def test_rules_with_functions_that_are_not_here_are_known(rule: str, known: bool) -> None:
     assert is_evaluated({"rule": rule}) is known
+
+
+@pytest.mark.parametrize(
+    ("rule", "reads"),
+    [
+        ("self == oldSelf", True),
+        ("has(oldSelf.oldSelf)", True),
+        ("size(self)>0?oldSelf.a:''", True),
+        ("self == 'x' + oldSelf + 'y'", True),
+        (r"self == 'it\\' + oldSelf", True),
+        ("// it's a change\nself == oldSelf", True),
+        ('"""a""" + oldSelf == self', True),
+        ("self.oldSelf == 'x'", False),
+        ("self . ? oldSelf.hasValue()", False),
+        ("self.?oldSelf.hasValue()", False),
+        ("self['oldSelf'] == \"oldSelf\"", False),
+        (r"self == 'it\'s oldSelf'", False),
+        ("self == 1 // and not oldSelf", False),
+        ("self.oldSelfish == myoldSelf", False),
+    ],
+)
+def test_a_rule_reads_the_old_value_by_the_variable_and_not_by_a_field_or_a_text(rule: str, reads: bool) -> None:
+    """Only a rule that does not read it is checked when the value is new."""
+    assert bool(places(ruled(rule), "x")) != reads

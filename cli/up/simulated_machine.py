@@ -17,7 +17,8 @@ from runtime.manifests.store import LocalManifestStore
 from simulation.cri import Settings, SimulatedCri
 from simulation.host.cgroups import SimulatedCgroups
 from simulation.host.facts import SimulatedHostFacts
-from simulation.host.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles
+from simulation.host.host import SimulatedHost
+from simulation.host.state_files import SimulatedAllocationFile, SimulatedIdFiles
 from simulation.host.stats import SimulatedHostStats
 from simulation.host.sub_paths import SimulatedSubPaths
 from simulation.host.volumes import SimulatedNodeVolumes

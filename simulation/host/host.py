@@ -1,34 +1,29 @@
-"""The host of a simulated node: what actors ask of a disk, answered from a `FileTree` in memory.
+"""The host of a simulated node: files and logs of pods and containers, in a `FileTree` in memory.
 
 Each class stands in for the `Local...` class of the same capability in `runtime/`, and behaves like it. It passes every
 operation through the gate of the tree, where disks fail, hang and fill. Containers of the simulated runtime write into
-the same tree (`SimulatedContainerFiles`), so what they write is what the agent finds.
+the same tree (`SimulatedContainerFiles`), so what they write is what the agent finds. The agent's own files are in
+`state_files.py`, and the manifests of static pods in `manifests.py`.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
-from config.frozen_map import FrozenMap
-from runtime.files.state_file import LIMIT_BYTES as STATE_BYTES
-from runtime.files.state_file import UNREADABLE, UnreadableStateError, decoded
 from runtime.logs.pod_files import PodFiles, StartFiles, attempt_after, content_of
 from runtime.logs.pod_logs import DeadLink, PodLogs
-from runtime.manifests.files import LIMIT_BYTES, ManifestDirectory, ManifestFile, ManifestReading
+from runtime.manifests.files import ManifestDirectory
 from runtime.manifests.store import ManifestStore
-from runtime.state.allocation_file import ACTUATED_NAME
-from runtime.state.allocation_file import NAME as ALLOCATIONS
-from runtime.state.id_files import RECORD
-from runtime.state.pull_record_files import DIRECTORY as RECORDS
-from runtime.state.pull_record_files import PULLED, PULLING, FileChange, PullFiles
 from simulation.cri.files import ContainerFiles
 from simulation.host.file_nodes import File
 from simulation.host.file_paths import directory_of
 from simulation.host.file_tree import FileTree, OnTree, gated, opened
 from simulation.host.log_files import SimulatedLogFiles
+from simulation.host.manifests import SimulatedManifests, SimulatedManifestStore
+from simulation.host.state_files import read_state
 
 T = TypeVar("T")
 
@@ -116,25 +111,13 @@ class SimulatedPodFiles(OnTree):
 
     @gated
     def read_record(self, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
-        return _state(self.tree, path, decode, limit_bytes)
+        return read_state(self.tree, path, decode, limit_bytes)
 
     @gated
     def write_record(self, path: str, text: str) -> None:
         if not self.tree.is_directory(directory_of(path)):
             raise FileNotFoundError(errno.ENOENT, "there is no such directory", path)
         self.tree.write(path, text.encode(), 0o600)
-
-
-def _state(tree: FileTree, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
-    """Like `runtime.files.state_file.read_state`."""
-    if not tree.exists(path):
-        return None
-    try:
-        return decoded(tree.read(path, limit_bytes), decode)
-    except ValueError as fault:
-        tree.remove_all(path + UNREADABLE)
-        tree.rename(path, path + UNREADABLE)
-        raise UnreadableStateError(f"{path}: {fault}; it is kept as {path}{UNREADABLE}") from None
 
 
 class SimulatedPodLogs(OnTree):
@@ -195,168 +178,6 @@ class SimulatedPodLogs(OnTree):
     @gated
     def remove_link(self, path: str) -> None:
         self.tree.remove_all(path)
-
-
-class SimulatedIdFiles(OnTree):
-    """`runtime.state.id_files.IdFiles`.
-
-    `root` is the agent's directory. Nobody has chosen ids on a simulated machine.
-    """
-
-    def __init__(self, tree: FileTree, root: str) -> None:
-        super().__init__(tree)
-        self._pods = os.path.join(root, "pods")
-
-    def subordinate(self) -> tuple[str | None, str | None]:
-        return None, None
-
-    def records(self) -> Mapping[str, str]:
-        tree = self.tree
-
-        def read() -> dict[str, str]:
-            paths = {uid: self._record(uid) for uid in tree.names_if_any(self._pods)}
-            return {uid: tree.read(path).decode() for uid, path in paths.items() if tree.exists(path)}
-
-        return tree.gate(self._pods, read)
-
-    def write(self, uid: str, text: str) -> None:
-        path = self._record(uid)
-        return self.tree.gate(path, lambda: self.tree.write(path, text.encode(), 0o600))
-
-    def remove(self, uid: str) -> None:
-        path = self._record(uid)
-        return self.tree.gate(path, lambda: self.tree.remove_all(path))
-
-    def _record(self, uid: str) -> str:
-        return os.path.join(self._pods, uid, RECORD)
-
-
-class SimulatedAllocationFile(OnTree):
-    """`runtime.state.allocation_file.AllocationFile`. `root` is the agent's directory."""
-
-    def __init__(self, tree: FileTree, root: str) -> None:
-        super().__init__(tree)
-        self._path = os.path.join(root, ALLOCATIONS)
-        self._actuated = os.path.join(root, ACTUATED_NAME)
-
-    def load(self, decode: Callable[[bytes], T]) -> T | None:
-        tree, path = self.tree, self._path
-        return tree.gate(path, lambda: _state(tree, path, decode, STATE_BYTES))
-
-    def load_actuated(self, decode: Callable[[bytes], T]) -> T | None:
-        tree, path = self.tree, self._actuated
-        return tree.gate(path, lambda: _state(tree, path, decode, STATE_BYTES))
-
-    def save(self, allocated: bytes, actuated: bytes) -> None:
-        return self._save(self._path, allocated, actuated)
-
-    @gated
-    def _save(self, path: str, allocated: bytes, actuated: bytes) -> None:
-        self.tree.make_directories(directory_of(path))
-        self.tree.write(self._actuated, actuated, 0o600)
-        self.tree.write(path, allocated, 0o600)
-
-
-class SimulatedPullRecordFiles(OnTree):
-    """`runtime.state.pull_record_files.PullRecordFiles`. `root` is the agent's directory."""
-
-    def __init__(self, tree: FileTree, root: str) -> None:
-        super().__init__(tree)
-        self._root = os.path.join(root, RECORDS)
-
-    def load(self) -> PullFiles:
-        return self._load(self._root)
-
-    def apply(self, changes: Iterable[FileChange]) -> None:
-        return self._apply(self._root, tuple(changes))
-
-    @gated
-    def _load(self, root: str) -> PullFiles:
-        return PullFiles(self._read_all(os.path.join(root, PULLING)), self._read_all(os.path.join(root, PULLED)))
-
-    def _read_all(self, directory: str) -> FrozenMap[str, bytes]:
-        names = self.tree.names_if_any(directory)
-        return FrozenMap({name: self.tree.read(os.path.join(directory, name)) for name in names})
-
-    @gated
-    def _apply(self, root: str, changes: tuple[FileChange, ...]) -> None:
-        for change in changes:
-            path = os.path.join(root, change.directory, change.name)
-            if change.content is None:
-                self.tree.remove_all(path)
-            else:
-                self.tree.make_directories(directory_of(path))
-                self.tree.write(path, change.content, 0o600)
-
-
-class SimulatedManifests(OnTree):
-    """`runtime.manifests.files.ManifestDirectory`."""
-
-    def read(self, path: str) -> ManifestReading:
-        try:
-            return self._read(path)
-        except OSError as failure:
-            return ManifestReading(problem=failure.strerror or str(failure))
-
-    def watch(self, path: str, on_change: Callable[[], None]) -> SimulatedManifestWatch:
-        return SimulatedManifestWatch(self.tree, path, on_change)
-
-    @gated
-    def _read(self, path: str) -> ManifestReading:
-        tree = self.tree
-        if not tree.exists(path):
-            return ManifestReading(missing=True)
-        if not tree.is_directory(path):
-            return ManifestReading((self._read_file(path),))
-        paths = [os.path.join(path, name) for name in tree.names_in(path) if not name.startswith(".")]
-        return ManifestReading(tuple(self._read_file(file) for file in paths if not tree.is_directory(file)))
-
-    def _read_file(self, path: str) -> ManifestFile:
-        if not self.tree.exists(path):
-            return ManifestFile(path, None, "the link leads nowhere")
-        content = self.tree.read(path, LIMIT_BYTES + 1)
-        if len(content) > LIMIT_BYTES:
-            return ManifestFile(path, None, f"it is larger than {LIMIT_BYTES // 1024 // 1024} MiB")
-        return ManifestFile(path, content)
-
-
-class SimulatedManifestStore(OnTree):
-    """`runtime.manifests.store.ManifestStore`."""
-
-    @gated
-    def prepare(self, directory: str) -> None:
-        self.tree.make_directories(directory)
-
-    @gated
-    def write(self, path: str, content: bytes) -> None:
-        self.tree.write(path, content, 0o600)
-
-    @gated
-    def remove(self, path: str) -> None:
-        self.tree.remove_all(path)
-
-
-class SimulatedManifestWatch(OnTree):
-    """`runtime.manifests.files.ManifestWatch`: watches from the first `renew` until closed."""
-
-    def __init__(self, tree: FileTree, path: str, on_change: Callable[[], None]) -> None:
-        super().__init__(tree)
-        self._path = path
-        self._on_change = on_change
-        self._end: Callable[[], None] | None = None
-        self._closed = False
-
-    def renew(self) -> str:
-        if self._closed:
-            return "the watch is closed"
-        if self._end is None:
-            self._end = self.tree.watch(self._path, self._on_change)
-        return ""
-
-    def close(self) -> None:
-        self._closed = True
-        if self._end is not None:
-            self._end()
 
 
 class SimulatedContainerFiles(OnTree):

@@ -37,11 +37,12 @@ from simulation.cri.state import ContainerRecord
 from simulation.faults.failing import FailingActors
 from simulation.host.cgroups import SimulatedCgroups
 from simulation.host.facts import ADDRESS, MAX_PODS, SimulatedHostFacts
-from simulation.host.host import SimulatedAllocationFile, SimulatedHost, SimulatedIdFiles, SimulatedPullRecordFiles
+from simulation.host.host import SimulatedHost
 from simulation.host.machine_shutdown import SimulatedMachineShutdown
 from simulation.host.memory_notices import SimulatedMemoryNotices
 from simulation.host.oom_log import SimulatedOomLog
 from simulation.host.plugins import SimulatedPlugins
+from simulation.host.state_files import SimulatedAllocationFile, SimulatedIdFiles, SimulatedPullRecordFiles
 from simulation.host.stats import SimulatedHostStats
 from simulation.host.sub_paths import SimulatedSubPaths
 from simulation.host.volumes import SimulatedNodeVolumes

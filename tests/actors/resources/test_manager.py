@@ -35,7 +35,7 @@ from actors.resources.manager import WAITS_FOR_BOOK, WAITS_FOR_NODE, ResourceMan
 from actors.resources.resize.resizes import RetryResizes
 from config.objects import Container, Node, NodeStatus, ObjectMeta, Pod, PodSpec, ResourceRequirements
 from simulation.host.file_tree import FileTree
-from simulation.host.host import SimulatedAllocationFile
+from simulation.host.state_files import SimulatedAllocationFile
 from tests.actors.recorders import Recorder
 
 SECOND_NS = 1_000_000_000

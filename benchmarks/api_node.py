@@ -33,6 +33,7 @@ import psutil
 from actors.kernel import PoolDispatcher
 from actors.node.node import NodeAgent
 from benchmarks.processes import process
+from cli.run.command import give_memory_back
 from cli.run.node_start import plan_of, this_machine
 from cli.up.simulated_machine import simulated_capabilities
 from config.api.resources import NODES, PODS
@@ -44,6 +45,7 @@ from runtime.api import Api, ApiCall, ApiError, ApiLines, WatchCall, WatchEvent,
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
 from runtime.io.event_loop import LoopThread
+from runtime.io.heap import collect_seldom, share_one_heap
 from runtime.io.pending import PendingAnswer, Subscription
 from simulation.apiserver.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
@@ -75,6 +77,8 @@ def agent(kubeconfig: str, qps: int, burst: int) -> None:
     """Run the agent until SIGTERM, then print the counted requests."""
     signals = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    share_one_heap()
+    collect_seldom()
     counts: Counter[str] = Counter()
     with ExitStack() as after:
         root = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-bench-"))
@@ -85,6 +89,7 @@ def agent(kubeconfig: str, qps: int, burst: int) -> None:
         counted = ApiLines(*(Counting(line, counts) for line in (lines.main, lines.leases, lines.events)))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
+        give_memory_back(dispatcher)
         flags = [f"--pod-logs-dir={root}/log", "--max-pods=20000", "--cluster-dns=10.96.0.10"]
         start = load_kubelet_configuration(parse_flags(flags))
         plan = plan_of(start, this_machine(NODE), root, "simulated", f"{root}/log/containers")

@@ -60,7 +60,7 @@ from runtime.http_server.auth.serving_certificate import CertificateError
 from runtime.http_server.local_endpoint import LocalEndpoint, LocalEndpointError, RootDirectoryTakenError
 from runtime.http_server.node_server import NodeServer, PortTakenError, ports_of
 from runtime.io.event_loop import LoopThread
-from runtime.io.heap import HeapKeeper, share_one_heap
+from runtime.io.heap import HeapKeeper, collect_seldom, share_one_heap
 from runtime.io.parent_death import ending_with_us
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.kubelet_api import CLIENT_CERTIFICATE_TTL
@@ -98,6 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(version_text())
         return 0
     share_one_heap()
+    collect_seldom()
     ending_with_us()  # it tries a program, and nobody waits for that yet
     try:
         start = configuration_of(flags, cgroup_version=cgroup_version())
@@ -136,7 +137,7 @@ def run(start: StartConfiguration) -> int:
         containers = after.enter_context(closing(LoopThread("containers")))
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
-        _give_memory_back(dispatcher)
+        give_memory_back(dispatcher)
         plan = replace(plan_of(start, machine, root, runtime_name_of(runtime)), remarks=found.remarks)
         if not _has_joined(start, machine, loop, dispatcher.wall_ns()):
             return 0
@@ -187,7 +188,7 @@ def _open_tracing(configuration: KubeletConfiguration, node: str, after: ExitSta
     return tracer and after.enter_context(closing(tracer))
 
 
-def _give_memory_back(dispatcher: PoolDispatcher) -> None:
+def give_memory_back(dispatcher: PoolDispatcher) -> None:
     """Look from time to time; not again before the last look has ended."""
     keeper, lane = HeapKeeper(), dispatcher.lane("heap", size=1, per_key=1)
     looks: list[Promise[bool]] = []

@@ -1,4 +1,7 @@
-"""The memory of a burst is given back, although some of its objects stay alive between the others."""
+"""The memory of a burst is given back, although some of its objects stay alive between the others.
+
+Full passes of the garbage collector are few while the heap grows, and what waits in rings is found afterwards.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import os
 import subprocess
 import sys
 
-from runtime.io.heap import WORTH_IT_BYTES, Ebb
+import pytest
+
+from runtime.io.heap import WORTH_IT_BYTES, Ebb, FullPasses
 
 MIB = 2**20
 BURST = """
@@ -63,6 +68,51 @@ def test_an_ebb_is_a_fall_from_the_highest_and_comes_once():
     assert not ebb.has_come(120 * MIB - WORTH_IT_BYTES + 1)
     assert ebb.has_come(120 * MIB - WORTH_IT_BYTES)
     assert not ebb.has_come(120 * MIB - WORTH_IT_BYTES)
+
+
+GROWTH = """
+import gc
+from runtime.io.heap import HeapKeeper, collect_seldom
+
+collect_seldom()
+keeper = HeapKeeper()
+full = []
+gc.callbacks.append(lambda phase, info: full.append(1) if (phase, info["generation"]) == ("stop", 2) else None)
+objects = []
+for number in range(40):
+    objects += [[str(each) * 20] for each in range(25_000)]
+    keeper.look()
+grown = len(full)
+for number in range(25_000):  # each holds itself
+    ring = [b"x" * 1_000]
+    ring.append(ring)
+    objects.append(ring)
+del objects[-25_000:], ring
+keeper.look(), keeper.look()
+print(grown, len(full) - grown, gc.collect())
+"""
+
+
+def test_full_passes_are_few_while_the_heap_grows_and_one_follows():
+    grown, afterwards, left = (int(each) for each in printed(GROWTH, PYTHONMALLOC="malloc").split())
+    assert 2 <= grown <= 12, "forty looks, and the heap became some fifty times as large"
+    assert afterwards >= 1
+    assert left < 1_000
+
+
+@pytest.mark.parametrize(
+    ("use_mib", "young", "due"),
+    [
+        pytest.param((100, 110, 149), 9, (False, False, False), id="it grows"),
+        pytest.param((100, 110, 150), 9, (False, False, True), id="it has grown by half"),
+        pytest.param((100, 120, 120), 9, (False, False, True), id="it has ended to grow"),
+        pytest.param((120, 90, 90), 9, (False, False, True), id="it has ended to fall"),
+        pytest.param((200, 200, 200), 1, (False, False, False), id="there is nothing new"),
+    ],
+)
+def test_a_full_pass_is_due_when_it_may_find_something(use_mib: tuple[int, ...], young: int, due: tuple[bool, ...]):
+    passes = FullPasses(after_pass=100 * MIB)
+    assert tuple(passes.is_due(each * MIB, young) for each in use_mib) == due
 
 
 def printed(program: str, **environment: str) -> str:

@@ -159,7 +159,7 @@ def running(node: SimulatedNode) -> int:
 
 
 def test_five_thousand_volumes_are_mounted_without_a_thread_per_pod_and_unmounted():
-    driver = PoolDriver(4)
+    driver = PoolDriver(4, stuck_after_ns=10 * SECOND)  # as in production: a busy machine is to replace no worker
     node = node_with(driver.dispatcher, CROWD)
     before, most = threading.active_count(), 0
     node.start()

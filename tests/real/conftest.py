@@ -32,6 +32,8 @@ from tests.real.pods import Truth
 from tests.real.registry import Registry
 from tests.real.system_bus import PrivateBus
 
+_LONGEST = ("test_sigkill_under_churn.py", "test_container_image.py")
+"""Files that begin first: minutes for one test, for which the other workers would wait in the end."""
 _KERNEL = LocalKernelParameters()
 _AS_FOUND = pytest.StashKey[dict[str, int]]()
 
@@ -203,11 +205,14 @@ def _begun(request: pytest.FixtureRequest) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put tests that wait longest last, and mark those that need the newer containerd."""
+    """Put what works longest first and what waits for the crash loop last.
+
+    Mark what needs the newer containerd.
+    """
     for item in items:
         if "newer_containerd" in getattr(item, "fixturenames", ()):
             item.add_marker("newer_runtime")
-    items.sort(key=lambda item: "crash_loop" in getattr(item, "fixturenames", ()))
+    items.sort(key=lambda item: ("crash_loop" in getattr(item, "fixturenames", ()), item.path.name not in _LONGEST))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -26,6 +26,7 @@ import psutil
 from actors.kernel import SystemReport
 from benchmarks.processes import embedded_apiserver, process, program
 from cli.inspect.local_views import ACTORS, report_in
+from cli.run.node_start import CONTAINER_LOGS
 from config.api.resources import NODES, PODS, Resource
 from config.objects import Node, Pod
 from runtime.api import Api, ApiError, WatchEvent, delete, watch_objects
@@ -205,6 +206,7 @@ def live_node(
         seen = after.enter_context(closing(Seen()))
         seen.follow(api, NODES, PODS)
         after.callback(_unmount, f"{place}/root")
+        after.callback(_unlink, f"{place}/log")
         port, read_only = free_ports(2)
         flags = _flags(name, place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})
         log = after.enter_context(open(f"{place}/agent.log", "wb"))
@@ -231,6 +233,14 @@ def _unmount(root: str) -> None:
     mounts = KernelMounts()
     for point in (*mounts.below(root), root):
         mounts.unmount(point, detach=True)
+
+
+def _unlink(logs: str) -> None:
+    """The agent leaves the links to the logs of its pods as well."""
+    with suppress(FileNotFoundError), os.scandir(CONTAINER_LOGS) as links:
+        for link in links:
+            if link.is_symlink() and os.readlink(link).startswith(f"{logs}/"):
+                os.unlink(link)
 
 
 def _flags(name: str, place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> list[str]:

@@ -10,9 +10,9 @@ are gathered for a second (`event_gatherer.py`), and the full list becomes a slo
 list is taken every second (spec 2.1, 2.5). The list repeats what events have told: no runtime promises that its status
 shows an event at once, so a worker that looked too early looks again then.
 
-A list may fail: the state is then unknown, never "nothing runs". The stream may fail: it is opened again after a pause.
-A list that does not return is abandoned after its deadline; hints are passed on meanwhile. This actor never waits for
-the status call of one pod.
+A list may fail: the state is then unknown, never "nothing runs", and the next list comes after a second. The stream may
+fail: it is opened again after a pause. A list that does not return is abandoned after its deadline; hints are passed on
+meanwhile. This actor never waits for the status call of one pod.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ class PlegActor(Actor):
         except (CriError, DeadlineExceededError) as failure:
             self._list_failed(failure)
         # From the end of a list to the next, so that a slow runtime is not asked without pause.
-        within_ns = RELIST_NS if self._stream is None else RELIST_WITH_EVENTS_NS
+        within_ns = RELIST_NS if self._stream is None or self._listing_failed else RELIST_WITH_EVENTS_NS
         if self._again_within_ns is not None:
             within_ns = min(within_ns, self._again_within_ns)
         self._next_list_at_ns = self._again_within_ns = None

@@ -74,6 +74,22 @@ def test_lists_come_every_second_without_events_and_rarely_with_them(world: Worl
     assert without_events.runtime.lists == 30
 
 
+def test_a_failed_list_is_repeated_after_a_second_even_with_events(world: World):
+    world.run(RELIST_WITH_EVENTS_NS)
+    before = world.runtime.lists
+    world.runtime.error = CriError(StatusCode.UNKNOWN, "no", "ListPodSandbox")
+    world.run(RELIST_WITH_EVENTS_NS)
+    failed = world.runtime.lists - before
+    assert failed >= 1
+    world.run(3 * SECOND_NS)
+    assert world.runtime.lists - before == failed + 3
+    world.runtime.error = None
+    world.run(SECOND_NS)
+    before = world.runtime.lists
+    world.run(3 * RELIST_WITH_EVENTS_NS)
+    assert world.runtime.lists - before == 3
+
+
 def test_a_failed_list_is_not_an_empty_runtime(without_events: World, caplog: pytest.LogCaptureFixture):
     world = without_events
     hints = world.worker("1")

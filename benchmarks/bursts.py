@@ -102,12 +102,11 @@ class Agent:
     who: str
     command: Sequence[str]
 
-    @contextmanager
-    def node(self, runtime: Runtime, pods: int, options: argparse.Namespace) -> Iterator[LiveNode]:
-        """A node of its own, whose pods are gone afterwards."""
+    def node(self, runtime: Runtime, pods: int, options: argparse.Namespace) -> AbstractContextManager[LiveNode]:
+        """A node of its own, with room for so many pods."""
         own = self.command is OWN
         fields = {} if own else KUBELET if options.kubeconfig else {**KUBELET, "contentType": "application/json"}
-        with live_node(
+        return live_node(
             runtime.serve,
             name=f"bench-{self.who}",
             command=self.command,
@@ -116,8 +115,7 @@ class Agent:
             kubeAPIBurst=2 * options.qps,
             maxPods=pods + 10,
             **fields,
-        ) as node:
-            yield node
+        )
 
 
 @contextmanager

@@ -18,6 +18,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+Size = tuple[int, int]
+"""Rows and columns."""
+FIRST_SIZE: Size = (24, 80)
+
 
 class Terminal:
     """See the module. `shown`: everything until now."""
@@ -30,8 +34,8 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._screen, text.encode())
 
-    def resize(self, rows: int, columns: int) -> None:
-        fcntl.ioctl(self._screen, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    def resize(self, size: Size) -> None:
+        _set_size(self._screen, size)
         self._process.send_signal(signal.SIGWINCH)
 
     def until(self, text: str, seconds: float = 120.0) -> None:
@@ -62,8 +66,9 @@ class Terminal:
 
 @contextmanager
 def on_terminal(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Terminal]:
-    """Started, and killed with the context when it still runs."""
+    """Started on a terminal of `FIRST_SIZE`, and killed with the context when it still runs."""
     screen, keyboard = pty.openpty()
+    _set_size(screen, FIRST_SIZE)
     process = subprocess.Popen(
         command, stdin=keyboard, stdout=keyboard, stderr=keyboard, env=environment, start_new_session=True
     )
@@ -75,3 +80,7 @@ def on_terminal(command: Sequence[str], environment: Mapping[str, str]) -> Itera
         process.wait()
         with contextlib.suppress(OSError):
             os.close(screen)
+
+
+def _set_size(screen: int, size: Size) -> None:
+    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))

@@ -141,11 +141,11 @@ def _images(spec: PodSpec) -> frozenset[str]:
     return frozenset(image for image in (*(each.image for each in everyone), *mounted) if image)
 
 
-def _looked_at(starts: Iterable[Start]) -> frozenset[str]:
-    """The images of these containers that the runtime is asked for."""
+def _looked_at(starts: Iterable[Start]) -> Iterable[str]:
+    """The images of these containers that the runtime is asked for, in the order of the containers."""
     named = ((each.container.image, each.container.image_pull_policy) for each in starts)
     policies = ((image, policy_of(image, policy)) for image, policy in named)
-    return frozenset(image for image, policy in policies if must_look(policy) and _is_sound(image, policy))
+    return dict.fromkeys(image for image, policy in policies if must_look(policy) and _is_sound(image, policy))
 
 
 def _is_sound(image: str, policy: str) -> bool:

@@ -99,8 +99,9 @@ class Looks:
                 raise CriError(StatusCode.UNKNOWN, "no", verb)
         return do(verb, request)
 
-    def ahead(self, container: Container = WEB.spec.containers[0], *, create_sandbox: bool = True) -> None:
-        actions = PodActions(create_sandbox=create_sandbox, start=(Start(container, 0),))
+    def ahead(self, *containers: Container, create_sandbox: bool = True) -> None:
+        starts = tuple(Start(each, 0) for each in containers or WEB.spec.containers[:1])
+        actions = PodActions(create_sandbox=create_sandbox, start=starts)
         step = self.bench.parts.containers.images.look_ahead
         assert self.bench.outcome(step, WEB, actions=actions) is CONTINUE
 
@@ -123,6 +124,13 @@ def test_an_image_is_looked_at_once_while_the_sandbox_is_made():
     assert looks.told == ["image:1"]
     assert looks.found() is ImageAction.USE
     assert looks.told == ["image:1"]
+
+
+def test_images_are_looked_at_in_the_order_of_their_containers():
+    images = [f"image:{number}" for number in range(20)]
+    looks = Looks(LEASED)
+    looks.ahead(*(Container(name=f"c{number}", image=image) for number, image in enumerate([*images, "image:0"])))
+    assert looks.told == images
 
 
 def test_a_look_ahead_serves_one_start():

@@ -68,8 +68,7 @@ def shell(kubectl: Kubectl) -> None:
 def until_size(terminal: Terminal, size: Size) -> None:
     """Ask the shell for its size until it is this one.
 
-    A size travels apart from what is typed: containerd sets it by a call of its own, which takes seconds on a busy
-    machine.
+    A size travels apart from what is typed. On a busy machine it may come seconds later.
     """
     rows, columns = size
     numbers = count()

@@ -180,14 +180,19 @@ class PodResize:
     def ask(self) -> None:
         """Ask the node for what the pod asks for, once for each form of the pod."""
         desired = self._desired
-        if desired is None or desired is self._decided_for or (self._given is None and desired.spec is self._first):
+        if desired is None or desired is self._decided_for:
             return
-        if same_resources(resources_of(desired.spec), self._has()) and self._pending is None:
+        if not self._is_undecided(desired):
             self._decided_for = desired
-            return
-        if self._question.may_ask():
+        elif self._question.may_ask():
             since_s = since_shown(desired, RESIZE_PENDING)
             self._services.resources.tell(ResizePod(self._worker.ref, desired, since_s))
+
+    def _is_undecided(self, desired: Pod) -> bool:
+        """Whether the node has not decided on what the pod asks for."""
+        if desired is self._decided_for or (self._given is None and desired.spec is self._first):
+            return False
+        return self._pending is not None or not same_resources(resources_of(desired.spec), self._has())
 
     @handles(ResizeDecided)
     def decided(self, message: ResizeDecided) -> Pass | None:
@@ -366,7 +371,12 @@ class PodResize:
     # --- what is shown ----------------------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        """Update the conditions of the status."""
+        """Update the conditions of the status.
+
+        Until the first decision of this life, those of an earlier life stay: the pod may still wait for a resize.
+        """
+        if self._view.resizes is None and self._desired is not None and self._is_undecided(self._desired):
+            return
         said: list[ResizeCondition] = []
         if (pending := self._pending) is not None:
             reason = NEVER if pending.reason == NEVER else "Deferred"

@@ -48,7 +48,6 @@ from runtime.api.errors import TIMEOUT
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.metrics.pod_statuses import StatusMeasures
 
-MILLISECOND_NS = 1_000_000
 SECOND_NS = 1_000_000_000
 SWEEP_NS = 10 * SECOND_NS
 """How often to retry writes that the API server has refused (spec 4.5)."""
@@ -82,8 +81,6 @@ class StatusManagerActor(Actor):
     """See the module. `api` None: a standalone node."""
 
     mailbox_capacity: ClassVar[int] = 50_000
-    batch_window_ns: ClassVar[int] = MILLISECOND_NS
-    """A pod that starts or ends quickly sends several statuses within a moment; only the last one counts."""
     max_effects: ClassVar[int] = MAX_WRITES
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 

@@ -20,6 +20,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -214,8 +215,9 @@ def test_killed_at_random_moments_it_restarts_doubles_and_orphans_nothing(
         failed = [name for name in churn.names if agent.status(name).phase == "Failed"]
         for name in tuple(churn.names):
             churn.one_goes(name)
+        left = partial(remains, agent, containerd, truth)
         began = time.monotonic()
-        agent.await_that(lambda: not remains(agent, containerd, truth), "something is left", CALM_S)
+        until(lambda: not left(), CALM_S, lambda: f"left: {left()}; {agent.troubles()}")
         cluster.await_gone(*stay)
         gone_s = time.monotonic() - began
         lives = events.lives()

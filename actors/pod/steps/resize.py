@@ -180,7 +180,7 @@ class PodResize:
     def ask(self) -> None:
         """Ask the node for what the pod asks for, once for each form of the pod."""
         desired = self._desired
-        if desired is None or desired is self._decided_for:
+        if desired is None:
             return
         if not self._is_undecided(desired):
             self._decided_for = desired

@@ -58,11 +58,11 @@ class PodParts:
         self.look = PodLook(worker, services, view, history, observer, self.probes, self.stops, self.post_starts)
         self.references = references = PodReferences(worker, services, view)
         self.admission = PodAdmission(worker, services, view)
-        self.sandbox = PodSandbox(worker, services, view, observer, calls, references, self.admission)
-        self.volumes = PodVolumes(worker, services.volumes, view, history, references, self.sandbox, self.admission)
-        self.resize = PodResize(worker, services, view, observer, calls, self.admission)
         self.leases = PodLeases(worker, services.image_gc)
         images = PodImages(worker, services, view, history, references, self.leases)
+        self.sandbox = PodSandbox(worker, services, view, observer, calls, references, self.admission, images)
+        self.volumes = PodVolumes(worker, services.volumes, view, history, references, self.sandbox, self.admission)
+        self.resize = PodResize(worker, services, view, observer, calls, self.admission)
         mounts = PodMounts(worker, services, view, images)
         self.containers = ContainerStarts(
             worker, services, view, observer, calls, references, images, mounts, self.stops, self.post_starts
@@ -80,7 +80,6 @@ class PodParts:
         """May the pod go on?"""
         self.steps: tuple[Step, ...] = (
             EndWhatMustEnd(worker, services.crash_loop, view, self.look, calls, self.stops, self.sandbox).step,
-            images.look_ahead,
             self.sandbox.step,
             self.leases.step,
             self.resize.step,

@@ -295,10 +295,16 @@ class PodCalls:
         for name in [name for name, pending in self._under_way.items() if pending.done()]:
             del self._under_way[name]
 
-    async def run_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> str:
-        """Make the sandbox and its network; return its id. Raises CriError."""
+    async def run_sandbox(
+        self, attempt: int, config: PodSandboxConfig, handler: str, *, meanwhile: Callable[[], None] = lambda: None
+    ) -> str:
+        """Make the sandbox and its network; return its id. Raises CriError.
+
+        `meanwhile` is called when the runtime has been asked.
+        """
         request = RunPodSandboxRequest(config=config, runtime_handler=handler)
-        response = await self._do(sandbox_call(attempt), RUN_POD_SANDBOX, request, "the making of the sandbox")
+        making = self._do(sandbox_call(attempt), RUN_POD_SANDBOX, request, "the making of the sandbox", meanwhile)
+        response = await making
         return response.pod_sandbox_id
 
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig) -> str:
@@ -366,9 +372,17 @@ class PodCalls:
             if not failure.not_found:
                 raise
 
-    async def _do(self, name: str, verb: Verb[Req, Res], request: Req, what: str) -> Res:
+    async def _do(
+        self,
+        name: str,
+        verb: Verb[Req, Res],
+        request: Req,
+        what: str,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Res:
         self.begun += 1
         pending = self._under_way[name] = self._cri.call(verb, request)
+        meanwhile()
         try:
             return await self._worker.wait(pending, what=what)
         except Interrupted:

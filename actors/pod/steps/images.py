@@ -1,4 +1,4 @@
-"""Steps: ask for images while the sandbox is made; the images of the pod are leased.
+"""Step: the images of the pod are leased.
 
 And how containers and volumes get their images (spec 6.1, 6.2, KEP-4639).
 
@@ -235,15 +235,14 @@ class PodImages:
 
     # --- one image --------------------------------------------------------------------------------------------------
 
-    async def look_ahead(self, this: PodPass) -> Outcome:
+    def look_ahead(self, starts: Iterable[Start]) -> None:
         """Ask for the images of the first containers while their sandbox is made.
 
         Only leased ones: another may be removed until its container is created.
         """
-        if this.actions.create_sandbox and self._leases.are_held:
+        if self._leases.are_held:
             now_ns = self._worker.now_ns()
-            self._ahead = {image: (self._look(image), now_ns) for image in _looked_at(this.actions.starts)}
-        return CONTINUE
+            self._ahead = {image: (self._look(image), now_ns) for image in _looked_at(starts)}
 
     def _look(self, image: str) -> Pending[ImageStatusResponse]:
         return self._services.cri.call(IMAGE_STATUS, ImageStatusRequest(image=ImageSpec(image=image)))

@@ -26,6 +26,7 @@ from actors.pod.references import PodReferences
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.admitted import PodAdmission
+from actors.pod.steps.images import PodImages
 from actors.pod.troubles import ToldError
 from actors.pod.view import PodView, Question
 from actors.start import names
@@ -169,6 +170,7 @@ class PodSandbox:
         calls: PodCalls,
         references: PodReferences,
         admission: PodAdmission,
+        images: PodImages,
     ) -> None:
         self._worker = worker
         self._services = services
@@ -177,6 +179,7 @@ class PodSandbox:
         self._calls = calls
         self._references = references
         self._admission = admission
+        self._images = images
         self.users = PodUsers(worker, services.ids)
         self._resolver = PodResolver(worker, services, view)
         self._is_change_said = False
@@ -261,7 +264,12 @@ class PodSandbox:
         self._is_change_said = False
         began_ns = self._worker.now_ns()
         try:
-            sandbox_id = await self._calls.run_sandbox(this.actions.sandbox_attempt, config, handler)
+            sandbox_id = await self._calls.run_sandbox(
+                this.actions.sandbox_attempt,
+                config,
+                handler,
+                meanwhile=lambda: self._images.look_ahead(this.actions.starts),
+            )
         except CriError as failure:
             self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure.in_go}")
             raise ToldError(failure.code, failure.message, failure.verb) from failure

@@ -11,6 +11,7 @@ import pytest
 
 from actors.images.pull_rules import ImageAction
 from actors.kernel import Message
+from actors.messages.admission import PodAdmitted
 from actors.messages.images import ImagePullFailed, ImagesLeased
 from actors.pod.one_pass import CONTINUE, Outcome, PassWait, PodPass, StartPlace
 from actors.pod.steps.images import AHEAD_GOOD_FOR_NS
@@ -81,18 +82,21 @@ LEASED = ImagesLeased(frozenset({"image:1"}))
 class Looks:
     """Looks at `image:1`, ahead of its container and then for it.
 
-    `told` has the images that the runtime was asked for. `fails`: so many looks fail, from the first on.
+    `told` has the images that the runtime was asked for, and `verbs` all calls. `fails`: so many looks fail, from the
+    first on.
     """
 
     def __init__(self, *answers: Message, fails: int = 0) -> None:
         self.bench = Bench()
         self.told: list[str] = []
+        self.verbs: list[str] = []
         self._fails = fails
         self.bench.cri.intercept(self._call)
         self.bench.parts.leases.pod_desired(WEB)
         self.bench.tell(*answers)
 
     def _call(self, verb: str, request: Any, do: Any) -> Any:
+        self.verbs.append(verb)
         if verb == "ImageStatus":
             self.told.append(request.image.image)
             if len(self.told) <= self._fails:
@@ -102,8 +106,10 @@ class Looks:
     def ahead(self, *containers: Container, create_sandbox: bool = True) -> None:
         starts = tuple(Start(each, 0) for each in containers or WEB.spec.containers[:1])
         actions = PodActions(create_sandbox=create_sandbox, start=starts)
-        step = self.bench.parts.containers.images.look_ahead
-        assert self.bench.outcome(step, WEB, actions=actions) is CONTINUE
+        parts = self.bench.parts
+        self.bench.outcome(parts.admission.step, WEB)
+        self.bench.tell(PodAdmitted())
+        assert self.bench.take(parts.sandbox.step, self.bench.passing(WEB, actions=actions), seconds=1) is CONTINUE
 
     def found(self) -> ImageAction:
         verdicts: list[ImageAction] = []
@@ -124,6 +130,7 @@ def test_an_image_is_looked_at_once_while_the_sandbox_is_made():
     assert looks.told == ["image:1"]
     assert looks.found() is ImageAction.USE
     assert looks.told == ["image:1"]
+    assert looks.verbs == ["RunPodSandbox", "ImageStatus", "PodSandboxStatus"]
 
 
 def test_images_are_looked_at_in_the_order_of_their_containers():

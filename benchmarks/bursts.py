@@ -1,12 +1,13 @@
 """Bursts of 1 to 5,000 pods on one node: when half and the last are Ready, and what that costs.
 
-    python -m benchmarks.bursts [--pods 1 50 110 1000 5000] [--containerd] [--kubelet FILE] [--kubeconfig FILE]
-                                [--qps 50] [--tokens] [--plot FILE]
+    python -m benchmarks.bursts [--pods 1 50 110 1000 5000] [--containerd] [--kubelet FILE] [--kubemark FILE]
+                                [--kubeconfig FILE] [--qps 50] [--tokens] [--plot FILE]
 
 The agent, the API server, the runtime and the creator of the pods are four processes. All pods are made at once, bound
 already, each with one container. Each burst has a new node. What it shows side by side, in the same hour:
 
 - `actorlet run`, and with `--kubelet` the program of that file in its place, a kubelet of the same minor release;
+- with `--kubemark` that program, a kubelet that has a fake runtime in its own process, and so plays no containerd;
 - a bare client of the runtime, 4, 8, and all pods at a time: the floor that the runtime sets.
 
 A burst of one pod is played ten times. All agents and the bare client live at the same time, each with a runtime of its
@@ -39,6 +40,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic, monotonic_ns, sleep
 
 from benchmarks.bursts_report import OURS, Burst, burst, plot, table
+from benchmarks.kubemark import roots_removed
 from benchmarks.live_node import IMAGE, LIMIT_S, MIB, OWN, LiveNode, live_node, plain_runtime
 from config.api.resources import EVENTS, NAMESPACES, PODS
 from config.objects import Container, Namespace, ObjectMeta, Pod, PodSpec
@@ -97,10 +99,14 @@ CONTAINERD = Runtime("containerd", containerd, BUSYBOX)
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent to measure: its name in the table, and the command that starts it."""
+    """An agent to measure: its name in the table, and the command that starts it.
+
+    `is_hollow`: it has a runtime of its own, and takes no other.
+    """
 
     who: str
     command: Sequence[str]
+    is_hollow: bool = False
 
     def node(self, runtime: Runtime, pods: int, options: argparse.Namespace) -> AbstractContextManager[LiveNode]:
         """A node of its own, with room for so many pods."""
@@ -120,13 +126,15 @@ class Agent:
 
 @contextmanager
 def agents(options: argparse.Namespace) -> Iterator[tuple[Agent, ...]]:
-    """Ours, and the kubelet if there is one."""
-    ours = Agent(OURS, OWN)
-    if options.kubelet is None:
-        yield (ours,)
-        return
-    with TemporaryDirectory(prefix="actorlet-bench-") as certificates:
-        yield ours, Agent("kubelet", (options.kubelet, f"--cert-dir={certificates}"))
+    """Ours, and the kubelet and kubemark if they are given."""
+    with TemporaryDirectory(prefix="actorlet-bench-") as certificates, roots_removed():
+        found = [Agent(OURS, OWN)]
+        if options.kubelet is not None:
+            found.append(Agent("kubelet", (options.kubelet, f"--cert-dir={certificates}")))
+        if options.kubemark is not None:
+            hollow = (sys.executable, "-m", "benchmarks.kubemark", options.kubemark)
+            found.append(Agent("kubemark", hollow, is_hollow=True))
+        yield tuple(found)
 
 
 class PodsOfNode:
@@ -281,13 +289,14 @@ def _median(seconds: Sequence[float]) -> list[float]:
 def bursts(everyone: Sequence[Agent], options: argparse.Namespace) -> Iterator[Burst]:
     """Each size on each runtime, by each agent and by the bare client."""
     for runtime in (SIMULATED, CONTAINERD) if options.containerd else (SIMULATED,):
+        players = [each for each in everyone if runtime is SIMULATED or not each.is_hollow]
         for pods in options.pods:
             if runtime is CONTAINERD and pods > MOST_REAL_PODS:
                 continue
             if pods == 1:
-                yield from single_pods(everyone, runtime, options)
+                yield from single_pods(players, runtime, options)
                 continue
-            for agent in everyone:
+            for agent in players:
                 yield by_agent(agent, runtime, pods, options)
             for at_a_time in sorted({min(4, pods), min(8, pods), min(pods, MOST_REAL_PODS)}):
                 yield by_bare_client(runtime, pods, at_a_time)
@@ -298,6 +307,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, nargs="+", default=SIZES)
     parser.add_argument("--containerd", action="store_true", help="also on a private containerd")
     parser.add_argument("--kubelet", metavar="FILE", help="a kubelet to run the same bursts with")
+    parser.add_argument("--kubemark", metavar="FILE", help="a kubemark to run the bursts on the simulated runtime with")
     parser.add_argument("--kubeconfig", metavar="FILE", help="of an API server that runs, in place of the embedded one")
     parser.add_argument("--qps", type=int, default=QUICK, help="the agents' limit of requests a second")
     parser.add_argument("--tokens", action="store_true", help="pods mount a service account token, as most do")

@@ -132,14 +132,16 @@ def test_sorted_and_in_pages(kubectl: Kubectl) -> None:
 
 
 def test_watched(kubectl: Kubectl) -> None:
+    kubectl.running("other", POD.replace("web", "other"))
     with kubectl.following("get", "pods", "--watch") as lines:
-        # The first line comes with the first pod.
-        kubectl.running()
         assert next(lines).split() == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
-        seen = [next(lines).split()[1:3]]
-        while seen[-1] != ["1/1", "Running"]:
-            seen.append(next(lines).split()[1:3])
-        assert seen[0] == ["0/1", "Pending"]
+        assert next(lines).split()[0] == "other"
+        # The row of a pod that is there shows that kubectl watches: it misses nothing of the next.
+        kubectl.running()
+        seen = [next(lines).split()[:3]]
+        while seen[-1] != ["web", "1/1", "Running"]:
+            seen.append(next(lines).split()[:3])
+        assert ["web", "0/1", "Pending"] in seen
         kubectl("delete", "pod", "web")
         while (row := next(lines).split())[2] not in ("Terminating", "Completed"):
             assert row[0] == "web"

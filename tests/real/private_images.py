@@ -15,7 +15,7 @@ import re
 import socket
 import sys
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -192,9 +192,10 @@ class Play:
             lambda: f"no events of {self._untold(tries)}: {agent.said()[-3000:]}",
         )
         events = self._events()
+        hanging = {each.image for case in now for each in case.lives.get(life, ()) if not each.waits}
         came: dict[str, Any] = {
             "pods": {name: {"states": self.seen[name], "events": events[name]} for name in sorted(tries)},
-            "files": self._files(agent),
+            "files": self._files_between_pulls(agent, hanging),
             "calls": self._calls(agent),
             "metrics": _metrics(port),
         }
@@ -290,11 +291,25 @@ class Play:
                 texts.append(file.read_text())
         return any(f'"{each.image}"' in text for text in texts)
 
+    def _files_between_pulls(self, agent: Agent, hanging: Set[str]) -> dict[str, Any]:
+        """The state files while no pod pulls but for images that are `hanging`.
+
+        A pod in its back-off pulls again now and then, and the agent keeps a file about each pull under way.
+        """
+        read: list[dict[str, Any]] = []
+
+        def is_between() -> bool:
+            read.append(self._files(agent))
+            return {each["image"] for name, each in read[-1].items() if name.startswith("pulling/")} <= hanging
+
+        until(is_between, PATIENCE_S, lambda: f"pulls never rest: {list(read[-1])}")
+        return read[-1]
+
     def _files(self, agent: Agent) -> dict[str, Any]:
         """The state files: by directory and by what they are about."""
         found: dict[str, Any] = {}
         for file in sorted((agent.root / "image_manager").rglob("*")):
-            if file.is_file():
+            with contextlib.suppress(FileNotFoundError, IsADirectoryError):  # gone by now; a directory
                 document = json.loads(self._plain(file.read_text()))
                 found[f"{file.parent.name}/{document.get('image') or self._image(document)}"] = document
         return dict(sorted(found.items()))

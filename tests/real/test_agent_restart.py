@@ -94,7 +94,8 @@ def test_killed_at_any_moment_of_the_start_it_makes_nothing_twice(agent: Agent, 
     agent.await_that(lambda: sum(life.running for life in truth.lives()) == 3 * len(names), "not all run")
     lives = truth.lives()
     table = "\n".join(map(str, lives))
-    assert len(truth.sandboxes()) == len(names), (truth.sandboxes(), table)
+    boxes = "\n".join(map(str, truth.sandboxes()))
+    assert len(truth.sandboxes()) == len(names), f"{boxes}\n{table}\n{agent.said()[-3000:]}"
     # containerd gives up a start whose caller dies. Such a container has never begun, and another takes its place.
     begun = [life for life in lives if life.status.reason != "StartError"]
     assert max(by_name(begun).values()) == 1, f"begun twice:\n{table}"

@@ -58,6 +58,7 @@ _START_S = 120.0
 _CGROUPS = Path("/sys/fs/cgroup")
 _HOST_PORTS = "CNI-HOSTPORT-"
 _FORGOTTEN = "failed to get task pid: context canceled"
+_NOT_CLEANED = "marking sandbox state as SANDBOX_UNKNOWN"
 _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
 
@@ -245,6 +246,11 @@ class Containerd:
             removals = [cri.call(REMOVE_POD_SANDBOX, RemovePodSandboxRequest(pod_sandbox_id=id_)) for id_ in ids]
             for removal in removals:
                 removal.result(60)
+
+    def gave_up_sandbox(self, sandbox_id: str) -> bool:
+        """Whether it keeps this sandbox only because it could not clean up after its caller had died."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return any(_NOT_CLEANED in line and sandbox_id in line for line in lines)
 
     def tail(self) -> str:
         """The last lines of containerd's log."""

@@ -45,6 +45,7 @@ from runtime.cri.messages import (
     PodSandboxStatusRequest,
     RemoveContainerRequest,
     RunPodSandboxRequest,
+    RunPodSandboxResponse,
     StartContainerRequest,
     StartContainerResponse,
     StopContainerRequest,
@@ -295,16 +296,14 @@ class PodCalls:
         for name in [name for name, pending in self._under_way.items() if pending.done()]:
             del self._under_way[name]
 
-    async def run_sandbox(
-        self, attempt: int, config: PodSandboxConfig, handler: str, *, meanwhile: Callable[[], None] = lambda: None
-    ) -> str:
-        """Make the sandbox and its network; return its id. Raises CriError.
-
-        `meanwhile` is called when the runtime has been asked.
-        """
+    def ask_for_sandbox(self, attempt: int, config: PodSandboxConfig, handler: str) -> Pending[RunPodSandboxResponse]:
+        """Begin to make the sandbox and its network. `sandbox_made` waits for the end."""
         request = RunPodSandboxRequest(config=config, runtime_handler=handler)
-        making = self._do(sandbox_call(attempt), RUN_POD_SANDBOX, request, "the making of the sandbox", meanwhile)
-        response = await making
+        return self._begin(sandbox_call(attempt), RUN_POD_SANDBOX, request)
+
+    async def sandbox_made(self, attempt: int, making: Pending[RunPodSandboxResponse]) -> str:
+        """Wait until the sandbox is made; return its id. Raises CriError."""
+        response = await self._end_of(sandbox_call(attempt), making, "the making of the sandbox")
         return response.pod_sandbox_id
 
     async def create_container(self, sandbox_id: str, config: ContainerConfig, sandbox_config: PodSandboxConfig) -> str:
@@ -372,17 +371,15 @@ class PodCalls:
             if not failure.not_found:
                 raise
 
-    async def _do(
-        self,
-        name: str,
-        verb: Verb[Req, Res],
-        request: Req,
-        what: str,
-        meanwhile: Callable[[], None] = lambda: None,
-    ) -> Res:
+    async def _do(self, name: str, verb: Verb[Req, Res], request: Req, what: str) -> Res:
+        return await self._end_of(name, self._begin(name, verb, request), what)
+
+    def _begin(self, name: str, verb: Verb[Req, Res], request: Req) -> Pending[Res]:
         self.begun += 1
         pending = self._under_way[name] = self._cri.call(verb, request)
-        meanwhile()
+        return pending
+
+    async def _end_of(self, name: str, pending: Pending[Res], what: str) -> Res:
         try:
             return await self._worker.wait(pending, what=what)
         except Interrupted:

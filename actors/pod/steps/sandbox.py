@@ -1,7 +1,7 @@
 """Step: make the sandbox, configured for the containers to start, unless a usable one exists.
 
 It first needs the ids of a user namespace, the cgroup of the pod, its resolver and its RuntimeClass, each from its
-owner.
+owner. While the runtime makes the sandbox, `PodImages` looks at the images of the containers.
 
 `PodUsers` asks for the ids of a user namespace (spec 17.6). A pod that shares the users of the host asks for none.
 
@@ -262,14 +262,11 @@ class PodSandbox:
         if this.observed.sandboxes:
             self.say_changed()
         self._is_change_said = False
-        began_ns = self._worker.now_ns()
+        attempt, began_ns = this.actions.sandbox_attempt, self._worker.now_ns()
         try:
-            sandbox_id = await self._calls.run_sandbox(
-                this.actions.sandbox_attempt,
-                config,
-                handler,
-                meanwhile=lambda: self._images.look_ahead(this.actions.starts),
-            )
+            making = self._calls.ask_for_sandbox(attempt, config, handler)
+            self._images.look_ahead(this.actions.starts)
+            sandbox_id = await self._calls.sandbox_made(attempt, making)
         except CriError as failure:
             self._view.say("Warning", "FailedCreatePodSandBox", f"Failed to create pod sandbox: {failure.in_go}")
             raise ToldError(failure.code, failure.message, failure.verb) from failure

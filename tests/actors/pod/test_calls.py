@@ -50,7 +50,7 @@ class Worker(Actor):
         try:
             if message.call == "sandbox":
                 config = pods.sandbox_config(annotations={"late": "RunPodSandbox=10s*1"} if message.target else None)
-                self._told.append(await calls.run_sandbox(0, config, ""))
+                self._told.append(await calls.sandbox_made(0, calls.ask_for_sandbox(0, config, "")))
             elif message.call == "create":
                 container = pods.container_config(name="app", attempt=2)
                 self._told.append(await calls.create_container(message.target, container, pods.sandbox_config()))

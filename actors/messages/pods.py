@@ -160,12 +160,18 @@ class SyncPod(SoleMessage, frozen=True):
 
     def merged(self, waiting: Self) -> Self:
         operation = _MERGED[waiting.operation, self.operation]
-        runtime, around = self.runtime or waiting.runtime, self.around or waiting.around
+        runtime, around = _later_of(waiting.runtime, self.runtime), self.around or waiting.around
         # A worker that has failed before it took the waiting message has begun nothing either.
         nothing_begun = self.nothing_begun or waiting.nothing_begun
         return msgspec.structs.replace(
             self, operation=operation, runtime=runtime, around=around, nothing_begun=nothing_begun
         )
+
+
+def _later_of(before: RuntimeStateObserved | None, after: RuntimeStateObserved | None) -> RuntimeStateObserved | None:
+    if before is None or after is None:
+        return after or before
+    return before if after.is_outdated_by(before) else after
 
 
 class TerminatePod(Message, frozen=True):
@@ -296,7 +302,8 @@ class RuntimeStateObserved(SoleMessage, frozen=True):
     empty before they are known. `silent_since_ns` (monotonic): since when it has given no answer; None: it answers.
     `user_namespace_handlers`: names of the handlers that can make user namespaces. `groups_policy`: whether it knows
     the policy Strict of supplemental groups. `recursive_read_only_handlers`: names of the handlers that can make mounts
-    read-only with all below them.
+    read-only with all below them. `since_ns` (monotonic): since when all this is so; -1 before the runtime was
+    asked. Of two reports the later one counts, whichever is taken first.
     """
 
     error: str
@@ -307,6 +314,10 @@ class RuntimeStateObserved(SoleMessage, frozen=True):
     groups_policy: bool = False
     recursive_read_only_handlers: tuple[str, ...] = ()
     runtime_version: str = ""
+    since_ns: int = -1
+
+    def is_outdated_by(self, other: RuntimeStateObserved) -> bool:
+        return self.since_ns < other.since_ns
 
 
 # --- the node itself --------------------------------------------------------------------------------------------------

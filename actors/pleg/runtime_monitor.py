@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, handles
 from actors.messages.node import RuntimeDescribed
 from actors.messages.pods import RuntimeStateObserved, SyncLoopStarted
@@ -79,7 +81,10 @@ class RuntimeMonitorActor(Actor):
             self._groups_policy,
             self._recursive,
             self._version.runtime_version if self._version is not None else "",
+            self._told.since_ns if self._told is not None else 0,
         )
+        if state != self._told:
+            state = msgspec.structs.replace(state, since_ns=self.now_ns())
         self._tell(state)
         if self._node_status is not None:  # even if unchanged: it may have been restarted
             self._node_status.tell(state)

@@ -365,6 +365,8 @@ class PodWorker(PodActor):
     @handles(RuntimeStateObserved)
     def runtime_observed(self, message: RuntimeStateObserved) -> None:
         before = self._view.runtime
+        if message.is_outdated_by(before):  # a newer one has taken the place of one that waited before it
+            return
         self._view.runtime_observed(message)
         is_back = before.error and not message.error
         if is_back or (before.network_error and not message.network_error):

@@ -138,6 +138,13 @@ def test_runtime_trouble_is_reported_with_the_time_of_its_last_answer(world: Wor
     assert world.told[-1].silent_since_ns is None
 
 
+def test_a_report_says_since_when_it_is_so(world: World):
+    world.start().run(SECOND_NS)
+    world.cri.set_ready(network=False)
+    world.run(3 * POLL_NS)
+    assert [each.since_ns for each in world.words] == [0, POLL_NS, POLL_NS, POLL_NS]
+
+
 def test_a_runtime_that_comes_back_is_asked_for_its_version(world: World):
     world.start()
     world.cri.go_down()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.kernel import Message
@@ -23,7 +24,7 @@ from actors.messages.status import StatusManagerStarted
 from actors.sync.loop import SyncLoopActor
 from actors.sync.partners import KNOWN_PODS_NS
 from actors.sync.state import RETRIES_NS, PodEntry
-from actors.sync.workers import PodStarts, PodWorkers
+from actors.sync.workers import RUNTIME_NOT_ASKED, PodStarts, PodWorkers
 from config.objects import ObjectMeta, Pod
 from tests.actors.recorders import Recorder, only
 from tests.actors.sync.worlds import (
@@ -167,6 +168,12 @@ def test_the_state_of_the_runtime_reaches_every_worker(world: World):
 def test_merging_pod_updates_keeps_the_runtime_state():
     first, newer = SyncPod(pod("1"), ADD, READY), SyncPod(pod("1", "renamed"), UPDATE)
     assert newer.merged(first) == SyncPod(newer.pod, ADD, READY)
+
+
+def test_merging_pod_updates_keeps_the_later_state_of_the_runtime():
+    later = msgspec.structs.replace(READY, since_ns=1)
+    for first, second in ((READY, later), (later, READY), (later, RUNTIME_NOT_ASKED), (None, later)):
+        assert SyncPod(pod("1"), UPDATE, second).merged(SyncPod(pod("1"), ADD, first)).runtime is later
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,8 @@ class SyncLoopActor(Actor):
         before = entry.pod
         if self._adopt(uid, entry, change.pod, change.source) or self._starts.waits_for_turn(uid):
             self._starts.start_if_allowed(uid, entry)
-        if change.operation is Operation.RECONCILE and not concerns_worker(before, change.pod):
+        is_for_worker = concerns_worker(before, change.pod) or entry.has_failed()
+        if change.operation is Operation.RECONCILE and not is_for_worker:
             return
         if entry.static and entry.worker is not None:
             # A pod that has run since before a restart of this actor goes ahead of later ones.

@@ -84,6 +84,13 @@ class PodEntry(msgspec.Struct, eq=False):
     def is_ending(self) -> bool:
         return self.standing in (Standing.GOING, Standing.ORPHAN)
 
+    def has_failed(self) -> bool:
+        """Whether its worker has failed, or may have.
+
+        It may still wait for its restart. What it published before is then in the status of its pod only.
+        """
+        return self.lives > 1
+
     def has_begun(self) -> bool:
         """Whether it has begun. False for a pod quarantined before that."""
         return self.pod is not None or self.worker is not None

@@ -25,7 +25,7 @@ from actors.sync.loop import SyncLoopActor
 from actors.sync.partners import KNOWN_PODS_NS
 from actors.sync.state import RETRIES_NS, PodEntry
 from actors.sync.workers import RUNTIME_NOT_ASKED, PodStarts, PodWorkers
-from config.objects import ObjectMeta, Pod
+from config.objects import ObjectMeta, Pod, PodStatus
 from tests.actors.recorders import Recorder, only
 from tests.actors.sync.worlds import (
     ADD,
@@ -37,6 +37,7 @@ from tests.actors.sync.worlds import (
     End,
     Fail,
     World,
+    api,
     changed,
     pod,
     running,
@@ -174,6 +175,24 @@ def test_merging_pod_updates_keeps_the_later_state_of_the_runtime():
     later = msgspec.structs.replace(READY, since_ns=1)
     for first, second in ((READY, later), (later, READY), (later, RUNTIME_NOT_ASKED), (None, later)):
         assert SyncPod(pod("1"), UPDATE, second).merged(SyncPod(pod("1"), ADD, first)).runtime is later
+
+
+def test_a_worker_that_waits_for_its_restart_learns_what_it_had_published(world: World):
+    """Otherwise it would show a container as not ready of which its probes know nothing either."""
+
+    def shown(phase: str) -> Pod:
+        return msgspec.structs.replace(pod("1", static=False), status=PodStatus(phase=phase))
+
+    world.ready()
+    world.tell(api(ADD, shown("Pending")))
+    (worker,) = world.loop.actor_inbox.child_cells()
+    worker.ref.tell(Fail())
+    world.run()
+    world.tell(api(Operation.RECONCILE, shown("Running")))
+    world.run(10 * SECOND_NS)
+    assert world.said("1") == ["SyncPod", "SyncPod"]
+    told = world.told.messages[-1][1]
+    assert (told.operation, told.pod.status.phase) == (ADD, "Running")
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,20 @@
 """How many pods start at a time, as the runtime allows.
 
 A fast runtime is best used by many starts at a time, for agent and runtime then sleep less. A slow one starts no more
-pods a second with 50 at a time than with 4, but with 50 all become Ready at the end.
+pods a second with 50 at a time than with 4, or even fewer, and with 50 all become Ready at the end.
 
 So the window gets wider when a start ends that was quick, and narrower when one was slow. A start is quick if it takes
 no longer than one of these:
 
-- half a second;
-- a fifth more than in the narrowest window: such a runtime takes as long for many pods as for few;
+- a quarter of a second;
+- what a start takes in the narrowest window. In a wider one it may take longer, if each further place still adds a
+  quarter of what a place adds there;
 - two seconds in the widest window, and a share of it in a narrower one: so many pods start a second that few wait long.
 
 A turn ends when the start does, or is late. What a late start says depends on the others:
 
-- Others have ended, and were quick: it hangs. So it is late after four times their mean, but not before a quarter of a
-  second. It costs the runtime nothing, so the window gets wider.
+- Others have ended, and took half a second at most: it hangs. So it is late after four times their mean, but not
+  before a quarter of a second. It costs the runtime nothing, so the window gets wider.
 - Others were slow, or none has ended yet: the runtime may be slow. The window gets narrower, but never narrower than
   `fewest`. A start is late after a second, or after twice the time of the quickest, if that is longer.
 - There has been no news for two seconds, or for twice their mean: all hang. The window opens. The end of a start is
@@ -25,8 +26,10 @@ What was learnt is forgotten after a quiet minute. Pure.
 from __future__ import annotations
 
 SECOND_NS = 1_000_000_000
-QUICK_NS = SECOND_NS // 2
+QUICK_NS = SECOND_NS // 4
 WIDE_NS = 2 * SECOND_NS
+USUAL_NS = SECOND_NS // 2
+"""If others take no longer than this, a late start hangs."""
 SHORTEST_TURN_NS = SECOND_NS // 4
 LONGEST_NS = 3 * SECOND_NS
 """No turn lasts longer, and no start counts as longer."""
@@ -96,13 +99,15 @@ class StartWindow:
         """So many starts are late. Others wait."""
         if now_ns - self._news_ns >= max(STUCK_NS, 2 * (self._mean_ns or 0)):
             self.places = self.most
+        elif self._mean_ns is not None and self._mean_ns <= USUAL_NS:
+            self._set(self.places + pods)
         elif self._mean_ns is None or self._mean_ns > self._quick_ns(self.places):
             self._set(self.places - pods)
-        elif self._mean_ns <= QUICK_NS:
-            self._set(self.places + pods)
 
     def _quick_ns(self, places: int) -> int:
-        return max(QUICK_NS, (self._narrow_ns or 0) * 6 // 5, WIDE_NS * places // self.most)
+        used = max(places, self.fewest)
+        scales_ns = 4 * used * (self._narrow_ns or 0) // (3 * self.fewest + used)
+        return max(QUICK_NS, scales_ns, WIDE_NS * places // self.most)
 
     def _set(self, places: int) -> None:
         self.places = min(max(places, self.fewest), self.most)

@@ -115,10 +115,14 @@ class Kubectl:
 
     @contextmanager
     def following(self, *arguments: str) -> Iterator[Iterator[str]]:
-        """Lines of a command that goes on, as they come; it is ended with the context."""
+        """Lines of a command that goes on, as they come, with its log; it is ended with the context."""
         limit = f"--request-timeout={PATIENCE_S}s"
         process = subprocess.Popen(
-            self.command(*arguments, limit), stdout=subprocess.PIPE, text=True, env=self.environment
+            self.command(*arguments, limit),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self.environment,
         )
         assert process.stdout is not None
         try:

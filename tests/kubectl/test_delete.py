@@ -84,10 +84,10 @@ def test_waiting_for_a_condition(kubectl: Kubectl) -> None:
 
 
 def test_waiting_for_what_is_created_later(kubectl: Kubectl) -> None:
-    with kubectl.following("get", "pods", "--watch") as lines:
+    with kubectl.following("wait", "--for=create", "pod/web", "--timeout=120s", "-v=6") as lines:
+        assert any("404 Not Found" in line for line in lines), "it has asked and goes on"
         kubectl.apply(POD)
-        next(lines)
-    assert kubectl("wait", "--for=create", "pod/web", "--timeout=120s").out == "pod/web condition met\n"
+        assert list(lines)[-1] == "pod/web condition met\n"
 
 
 def test_waiting_for_the_end(kubectl: Kubectl) -> None:

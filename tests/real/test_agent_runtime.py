@@ -205,6 +205,7 @@ def test_flags_alone_configure_it_as_they_do_a_kubelet(agent: Agent, truth: Trut
         "--node-ip=192.0.2.7",
         "--make-iptables-util-chains=false",
         f"--port={free_port()}",
+        f"--read-only-port={free_port()}",  # on by default where there is no file
         f"--healthz-port={free_port()}",
         "--v=2",
     ]

@@ -1,5 +1,8 @@
 """A rate limit in front of any API server: calls over the limit wait in order of arrival.
 
+Kinds of calls take turns, such as "patch pods/status" and "create serviceaccounts/token". So a thousand calls of one
+kind do not hold up the others.
+
 Owns the queue, its one timer, and the bucket of tokens that is the limit. The clock and the timer are handed in, so the
 same limit holds for the real client (`LoopThread.post_later`) and, in virtual time, for a simulated server. A call that
 finds a token and nobody waiting goes straight on and costs nothing more. One that is cancelled while it waits takes no
@@ -12,7 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeAlias
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
@@ -94,7 +97,7 @@ class LimitedApi:
         self._now_ns = now_ns
         self._schedule = schedule
         self._lock = threading.Lock()
-        self._waiting: deque[_WaitingCall | _WaitingWatch] = deque()
+        self._waiting = _Queue()
         self._ticking = False
         self._closed = False
         self.observer: ApiObserver = UNOBSERVED
@@ -134,8 +137,7 @@ class LimitedApi:
         """See the class."""
         with self._lock:
             self._closed = True
-            waiting = list(self._waiting)
-            self._waiting.clear()
+            waiting = self._waiting.cleared()
         for each in waiting:
             each.fail(CLOSED)
 
@@ -161,20 +163,54 @@ class LimitedApi:
             self.close()
 
     def _let_go(self) -> None:
-        leaving: list[_WaitingCall | _WaitingWatch] = []
+        leaving: list[_Waiting] = []
         with self._lock:
             self._ticking = False
-            while self._waiting:
-                if not self._waiting[0].wanted():
-                    self._waiting.popleft()
-                elif self._bucket.take(self._now_ns()):
-                    leaving.append(self._waiting.popleft())
-                else:
-                    break
+            while (first := self._waiting.first()) is not None:
+                if first.wanted():
+                    if not self._bucket.take(self._now_ns()):
+                        break
+                    leaving.append(first)
+                self._waiting.remove_first()
         for each in leaving:
             self.observer.waited(each.method, self._now_ns() - each.began_ns)
             each.leave(self._api)
         self._tick()
+
+
+class _Queue:
+    """What waits, by kind of call. The kinds take turns; within a kind the oldest call is first."""
+
+    def __init__(self) -> None:
+        self._of_kind: dict[str, deque[_Waiting]] = {}
+        """No queue is empty. The kind whose turn it is comes first."""
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, each: _Waiting) -> None:
+        self._of_kind.setdefault(each.call.what, deque()).append(each)
+        self._length += 1
+
+    def first(self) -> _Waiting | None:
+        return next(iter(self._of_kind.values()))[0] if self._of_kind else None
+
+    def remove_first(self) -> None:
+        """The next turn is that of another kind, if one waits."""
+        kind = next(iter(self._of_kind))
+        queue = self._of_kind.pop(kind)
+        queue.popleft()
+        if queue:
+            self._of_kind[kind] = queue
+        self._length -= 1
+
+    def cleared(self) -> list[_Waiting]:
+        """All that waited; nothing waits any more."""
+        waiting = [each for queue in self._of_kind.values() for each in queue]
+        self._of_kind.clear()
+        self._length = 0
+        return waiting
 
 
 class _WaitingCall:
@@ -265,3 +301,6 @@ class _WaitingWatch:
             over, self._over = self._over, True
         if not over:
             self.on_end(ApiError(0, UNREACHABLE, why, self.call.verb))
+
+
+_Waiting: TypeAlias = _WaitingCall | _WaitingWatch

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from config.api.resources import PODS
+from config.api.resources import NODES, PODS
 from runtime.api import ApiError, get, watch_objects
 from runtime.api.limited import LimitedApi, TokenBucket
 
@@ -85,6 +85,18 @@ def test_calls_leave_in_the_order_they_came(api: LimitedApi, behind: Recorded, t
     ask(api, "f")
     time.run_until(1000 * MS)
     assert behind.came[2:] == [("c", 100 * MS), ("d", 200 * MS), ("e", 300 * MS), ("f", 400 * MS)]
+
+
+def test_many_calls_of_one_kind_do_not_hold_up_the_others(
+    api: LimitedApi, behind: Recorded, time: VirtualTime
+) -> None:
+    for name in "abcdefgh":
+        ask(api, name)
+    api.call(get(NODES, "", "n"))
+    ask(api, "i")
+    api.watch(WATCH, lambda _: None, lambda _: None)
+    time.run_until(2000 * MS)
+    assert [each for each, _ in behind.came] == ["a", "b", "c", "get nodes n", "watch pods", *"defghi"]
 
 
 def test_one_timer_serves_the_whole_queue(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:

@@ -4,7 +4,8 @@ They are kept for a while, logged, and sent to the API server.
 
 Nobody waits for it: events are told, not asked for. When too many come at once, some are dropped and counted. Equal
 events are one with a count. The last ones are held in memory (`KeptEvents`), and nothing is on disk. An event is logged
-when it is new and then each time its count has doubled, so that an endless repetition is still seen.
+when it is new and then each time its count has doubled, so that an endless repetition is still seen. Good news of pods
+is logged only when everything is: each pod has three of them.
 
 With an API server, what `EventCorrelation` lets through waits in an `EventQueue` until one of a few calls is free. Good
 news of a pod waits for a moment when nothing is being sent: a pod that starts needs the CPU more. At most one call of a
@@ -103,8 +104,7 @@ class EventRecorderActor(Actor):
         wall_ns = self.wall_ns()
         recorded = self._kept.add(message, wall_ns)
         if recorded.count & (recorded.count - 1) == 0:
-            level = logging.WARNING if message.type == "Warning" else logging.INFO
-            log = self.log
+            level, log = _level(message), self.log
             if log.isEnabledFor(level):
                 log.log(level, "%s", sentence(recorded))
         if self._api is not None:
@@ -140,7 +140,7 @@ class EventRecorderActor(Actor):
             series.raised = True
             return
         self._queue.offer(series)
-        if self._calls or not _may_wait(event):
+        if self._calls or not _is_good_news(event):
             self._pump()
         elif not self._resting:
             self._resting = True
@@ -252,8 +252,14 @@ class EventRecorderActor(Actor):
             self.log.warning("%d events were not sent, for too many waited or they were too old", lost)
 
 
-def _may_wait(event: RecordEvent) -> bool:
+def _is_good_news(event: RecordEvent) -> bool:
     return event.kind == "Pod" and event.type == "Normal"
+
+
+def _level(event: RecordEvent) -> int:
+    if _is_good_news(event):
+        return logging.DEBUG
+    return logging.WARNING if event.type == "Warning" else logging.INFO
 
 
 def sentence(recorded: RecordedEvent) -> str:

@@ -85,12 +85,22 @@ def test_events_of_many_pods_that_are_gone_make_room_for_newer_ones(world: World
 
 
 def test_repeated_events_are_logged_less_and_less(world: World, caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.DEBUG):
         world.tell(*(event("again", "Warning") for _ in range(100)), event("once"))
     lines = [(record.levelname, record.message) for record in caplog.records]
-    assert lines[-1] == ("INFO", "Pod default/web spec.containers{c}: Said: once")
+    assert lines[-1] == ("DEBUG", "Pod default/web spec.containers{c}: Said: once")
     assert lines[6] == ("WARNING", "Pod default/web spec.containers{c}: Said: again (x64)")
     assert len(lines) == 8
+
+
+def test_the_good_news_of_pods_are_logged_only_with_everything_else(world: World, caplog: pytest.LogCaptureFixture):
+    starting = RecordEvent("Node", "", "", "n1", "Normal", "Starting", "the node")
+    with caplog.at_level(logging.INFO):
+        world.tell(event("Started"), event("Failed", "Warning"), starting)
+    assert [(record.levelname, record.message.split(": ")[-1]) for record in caplog.records] == [
+        ("WARNING", "Failed"),
+        ("INFO", "the node"),
+    ]
 
 
 def test_an_event_of_the_node_has_no_namespace():

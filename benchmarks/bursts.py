@@ -8,7 +8,8 @@ already, each with one container. Each burst has a new node. What it shows side 
 
 - `actorlet run`, and with `--kubelet` the program of that file in its place, a kubelet of the same minor release;
 - with `--kubemark` that program, a kubelet that has a fake runtime in its own process, and so plays no containerd;
-- a bare client of the runtime, 4, 8, and all pods at a time: the floor that the runtime sets.
+- a bare client of the runtime, 4, 8, and all pods at a time: the floor that the runtime sets. It asks for the same
+  sandboxes and containers, but for tokens (`benchmarks/bare_client.py`).
 
 A burst of one pod is played ten times. All agents and the bare client live at the same time, each with a runtime of its
 own, and take turns, a second apart: so they meet the same machine. Times are the medians. All pods stay, so that no end
@@ -34,26 +35,23 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, monotonic_ns, sleep
 
+from benchmarks.bare_client import BareClient
 from benchmarks.bursts_report import OURS, Burst, burst, plot, table
 from benchmarks.kubemark import roots_removed
 from benchmarks.live_node import IMAGE, LIMIT_S, MIB, OWN, LiveNode, live_node, plain_runtime
 from config.api.resources import EVENTS, NAMESPACES, PODS
 from config.objects import Container, Namespace, ObjectMeta, Pod, PodSpec
 from runtime.api import create, delete, list_objects
-from runtime.cri import messages as m
-from runtime.cri import verbs as v
 from runtime.cri.client import GrpcCri
 from tests.real.containerd import Containerd
 from tests.real.images import BUSYBOX, PAUSE, RECIPES, build
 
 SIZES = (1, 50, 110, 1000, 5000)
 BURST_LIMIT_S = 1200.0
-CALL_LIMIT_S = 600.0
 SINGLES = 10
 REST_S = 1.0
 MOST_REAL_PODS = 110
@@ -215,13 +213,13 @@ def bench_pod(node: str, namespace: str, number: int, image: str, tokens: bool) 
 
 @contextmanager
 def bare_client(runtime: Runtime) -> Iterator[Callable[[int], tuple[float, float]]]:
-    """A client of a runtime of its own, which starts the pod of a number."""
+    """A client of a runtime of its own, which starts the pod of a number; see `BareClient.start`."""
     with ExitStack() as after:
         place = after.enter_context(TemporaryDirectory(prefix="actorlet-bench-"))
         after.enter_context(runtime.serve(f"{place}/cri.sock"))
         cri = after.enter_context(closing(GrpcCri(f"unix://{place}/cri.sock")))
-        cri.call(v.VERSION, m.VersionRequest()).result(LIMIT_S)  # the connection counts for nobody
-        yield partial(_start, cri, runtime.image, f"{place}/log")
+        client = BareClient(cri, place, runtime.image)
+        yield lambda number: client.start(bench_pod("", "bench", number, runtime.image, tokens=False))
 
 
 def by_bare_client(runtime: Runtime, pods: int, at_a_time: int) -> Burst:
@@ -234,29 +232,6 @@ def by_bare_client(runtime: Runtime, pods: int, at_a_time: int) -> Burst:
 
 def _bare(at_a_time: int) -> str:
     return f"bare client, {at_a_time} at a time"
-
-
-def _start(cri: GrpcCri, image: str, logs: str, number: int) -> tuple[float, float]:
-    """Start a pod; return when that began and when it ran."""
-    began, uid = monotonic(), f"bare-{number}"
-    config = m.PodSandboxConfig(
-        metadata=m.PodSandboxMetadata(name=uid, uid=uid, namespace="bench"),
-        log_directory=f"{logs}/{uid}",
-        labels={"io.kubernetes.pod.uid": uid, "io.kubernetes.pod.name": uid},
-    )
-    os.makedirs(config.log_directory)
-    sandbox = cri.call(v.RUN_POD_SANDBOX, m.RunPodSandboxRequest(config=config)).result(CALL_LIMIT_S).pod_sandbox_id
-    own = m.ContainerConfig(
-        metadata=m.ContainerMetadata(name="app"),
-        image=m.ImageSpec(image=image),
-        command=SLEEPS,
-        labels={**config.labels, "io.kubernetes.container.name": "app"},
-        log_path="app.log",
-    )
-    request = m.CreateContainerRequest(pod_sandbox_id=sandbox, config=own, sandbox_config=config)
-    container = cri.call(v.CREATE_CONTAINER, request).result(CALL_LIMIT_S).container_id
-    cri.call(v.START_CONTAINER, m.StartContainerRequest(container_id=container)).result(CALL_LIMIT_S)
-    return began, monotonic()
 
 
 # --- all --------------------------------------------------------------------------------------------------------------

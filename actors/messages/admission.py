@@ -181,5 +181,7 @@ class ResourceManagerStarted(SoleMessage, frozen=True):
 
     Answer with `PodWorkerStarted` of each.
 
+    SyncLoopActor -> each PodWorker: ask again what has no answer.
+
     -> EvictionActor: I do not know what the node is short of; tell it again.
     """

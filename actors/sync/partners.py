@@ -137,9 +137,10 @@ class Partners:
         self._workers.tell_all(AnnounceYourself())
 
     @handles(ResourceManagerStarted)
-    def resource_manager_started(self, _: ResourceManagerStarted) -> None:
+    def resource_manager_started(self, message: ResourceManagerStarted) -> None:
         for uid, worker in self._state.workers():
             self._services.resources.tell(PodWorkerStarted(uid, worker))
+        self._workers.tell_all(message)
 
     @handles(PlegStarted)
     def pleg_started(self, _: PlegStarted) -> None:

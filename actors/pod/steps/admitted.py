@@ -7,7 +7,14 @@ sandbox or container waits for the answer, which names the cgroup.
 from __future__ import annotations
 
 from actors.kernel import handles
-from actors.messages.admission import AdmissionWaits, AdmitPod, PodAdmitted, PodRejected, PodTurnedAway
+from actors.messages.admission import (
+    AdmissionWaits,
+    AdmitPod,
+    PodAdmitted,
+    PodRejected,
+    PodTurnedAway,
+    ResourceManagerStarted,
+)
 from actors.pod.one_pass import CONTINUE, Outcome, PassWait, PodPass
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
@@ -74,6 +81,14 @@ class PodAdmission:
         self._view.is_admission_decided = True
         waited, self._held_up = self._held_up, False
         return self._worker.go_on() if waited else None
+
+    @handles(ResourceManagerStarted)
+    def ask_anew(self, _: ResourceManagerStarted) -> Pass | None:
+        """Whoever was asked has failed, and knows of no question."""
+        if self._question.is_due():
+            return None
+        self._question.answered()
+        return self._worker.go_on()
 
     @handles(PodRejected)
     def rejected(self, message: PodRejected) -> Pass | None:

@@ -1,4 +1,4 @@
-"""A client of the runtime that starts pods and does nothing else: no API server, no watch, no files but two.
+"""A client of the runtime that starts pods, and does nothing else.
 
 It asks for what the agent asks for, by the agent's own rules. So its time is the least that an agent can take. What a
 pod asks for matters: on containerd, a sandbox with a seccomp filter takes some 10 ms longer than one without.

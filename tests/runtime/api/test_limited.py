@@ -87,9 +87,7 @@ def test_calls_leave_in_the_order_they_came(api: LimitedApi, behind: Recorded, t
     assert behind.came[2:] == [("c", 100 * MS), ("d", 200 * MS), ("e", 300 * MS), ("f", 400 * MS)]
 
 
-def test_many_calls_of_one_kind_do_not_hold_up_the_others(
-    api: LimitedApi, behind: Recorded, time: VirtualTime
-) -> None:
+def test_many_calls_of_one_kind_do_not_hold_up_the_others(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
     for name in "abcdefgh":
         ask(api, name)
     api.call(get(NODES, "", "n"))

@@ -21,6 +21,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from functools import partial
@@ -92,6 +93,7 @@ class Containerd:
         self._process: subprocess.Popen[bytes] | None = None
         self._forwarding = _FORWARDING.read_text()
         self._had_host_ports = any(_HOST_PORTS in rule for rule in nat_rules())
+        self._subnet, self._claim = _claimed_subnet()
         self._configure()
 
     # --- life
@@ -140,6 +142,7 @@ class Containerd:
         _FORWARDING.write_text(self._forwarding)
         self._remove_rules()
         self._remove_cgroups()
+        self._claim.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _ready(self, cri: GrpcCri) -> bool:
@@ -277,7 +280,7 @@ class Containerd:
                     "ipam": {
                         "type": "host-local",
                         "dataDir": str(self.directory / "addresses"),
-                        "ranges": [[{"subnet": _free_subnet()}]],
+                        "ranges": [[{"subnet": self._subnet}]],
                         "routes": [{"dst": "0.0.0.0/0"}],
                     },
                 },
@@ -384,20 +387,24 @@ def _nat(*arguments: str) -> str:
     return subprocess.run(command, check=False, capture_output=True, text=True).stdout
 
 
-_GIVEN: set[str] = set()
+def _claimed_subnet() -> tuple[str, socket.socket]:
+    """A network of 10.213.0.0/16 for nobody else on this machine until the socket is closed.
 
-
-def _free_subnet() -> str:
-    """A network of 10.213.0.0/16 that no interface of this machine is in, and that was not given before.
-
-    A bridge has its address only from the first pod on, so others who begin now would find the same one free: hence
-    the choice by chance.
+    A bridge has its address only from the first pod on. So the claim is a name of a socket, which other processes see.
     """
     taken = subprocess.run(["ip", "-4", "-o", "address"], check=True, capture_output=True, text=True).stdout
-    nets = [f"10.213.{third}." for third in range(256)]
-    net = random.choice([net for net in nets if f" {net}" not in taken and net not in _GIVEN])
-    _GIVEN.add(net)
-    return f"{net}0/24"
+    for third in random.sample(range(256), 256):
+        net = f"10.213.{third}."
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0actorlet-test-net-{net}")
+        except OSError:
+            claim.close()
+            continue
+        if f" {net}" not in taken:
+            return f"{net}0/24", claim
+        claim.close()
+    raise AssertionError("each network of 10.213.0.0/16 is in use; remove the bridges act-* that nobody needs")
 
 
 def _processes() -> list[tuple[int, int, bytes]]:

@@ -51,7 +51,7 @@ def bench_pod(number: int) -> Pod:
 
 def run(pods: int, seconds: float) -> dict[str, Any]:
     """Server, runtime, agent; a look; pods; another look."""
-    with live_node() as node:
+    with live_node(maxPods=max(110, pods)) as node:
         empty = at_rest(node, seconds)
         before = node.cpu_s()
         node.api.call(create(NAMESPACES, "", Namespace(metadata=ObjectMeta(name=NAMESPACE)))).result(LIMIT_S)

@@ -164,7 +164,7 @@ class LiveNode:
 
 @contextmanager
 def plain_runtime(socket: str) -> Iterator[None]:
-    """The simulated runtime behind that socket, which exists when this enters; it writes no logs."""
+    """The simulated runtime behind that socket, which exists when this enters."""
     words = ("actorlet", "simulated-cri", "--socket", socket, "--image", IMAGE)
     with process(*words, stdout=subprocess.DEVNULL) as runtime:
         until(lambda: os.path.exists(socket) or runtime.poll() is not None, LIMIT_S, "the runtime does not begin")

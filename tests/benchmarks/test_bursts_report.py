@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.bursts_report import MEASURES, OURS, burst, plot, table
+from benchmarks.bursts.report import MEASURES, OURS, burst, plot, table
 
 EVENLY = [0.1 * number for number in range(1, 51)]
 OURS_50 = replace(burst(OURS, "simulated", 50, EVENLY), cpu_s=1.0, memory_mib=90.0)

@@ -9,7 +9,7 @@ already, each with one container. Each burst has a new node. What it shows side 
 - `actorlet run`, and with `--kubelet` the program of that file in its place, a kubelet of the same minor release;
 - with `--kubemark` that program, a kubelet that has a fake runtime in its own process, and so plays no containerd;
 - a bare client of the runtime, 4, 8, and all pods at a time: the floor that the runtime sets. It asks for the same
-  sandboxes and containers, but for tokens (`benchmarks/bare_client.py`).
+  sandboxes and containers, but for tokens (`benchmarks/bursts/bare_client.py`).
 
 A burst of one pod is played ten times. All agents and the bare client live at the same time, each with a runtime of its
 own, and take turns, a second apart: so they meet the same machine. Times are the medians. All pods stay, so that no end
@@ -39,8 +39,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, monotonic_ns, sleep
 
-from benchmarks.bare_client import BareClient
-from benchmarks.bursts_report import OURS, Burst, burst, plot, table
+from benchmarks.bursts.bare_client import BareClient
+from benchmarks.bursts.report import OURS, Burst, burst, plot, table
 from benchmarks.kubemark import roots_removed
 from benchmarks.live_node import IMAGE, LIMIT_S, MIB, OWN, LiveNode, live_node, plain_runtime
 from config.api.resources import EVENTS, NAMESPACES, PODS

@@ -9,6 +9,7 @@ An agent that a test has killed leaves its directory as a mount, and a directory
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -29,3 +30,11 @@ def no_mounts_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     mounts = KernelMounts()
     for point in mounts.below(str(tmp_path_factory.getbasetemp())):
         mounts.unmount(point, detach=True)
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    """The garbage collector makes no pass of its own during the test: reference counts alone free objects."""
+    gc.disable()
+    yield
+    gc.enable()

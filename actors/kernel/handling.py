@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 
 _STOP: Any = "stop"
 """Value of `Task.interrupted_by`: a stop interrupted the handler."""
+_NOTHING: Suspension[Any] = Suspension(None)
 
 
 @dataclass(slots=True, eq=False)
 class HandlerWait:
-    """One wait of a handler. It is `over` when its result, its deadline or the end of its sleep has come."""
+    """One wait of a handler. It is `over` when its result, its deadline or the end of its sleep has come.
 
-    suspension: Suspension[Any]
+    The result may keep its callbacks, and so this object. It has no reference back, so no cycle stays as garbage.
+    """
+
     over: bool = False
     timed_out: bool = False
     timer: Cancellable | None = None
@@ -43,7 +46,7 @@ class HandlerWait:
 class Task:
     """A suspended handler. At most one per actor. `item` is None for `on_start` and `on_stop`.
 
-    `wait` is the current wait, None while the handler runs. Results of other waits are ignored.
+    `wait` is the current wait, for `suspension`; None while the handler runs. Results of other waits are ignored.
     """
 
     coroutine: Coroutine[Any, Any, Any]
@@ -51,11 +54,12 @@ class Task:
     label: str
     started_ns: int
     wait: HandlerWait | None = None
+    suspension: Suspension[Any] = _NOTHING
     interrupted_by: Any = None
 
     @property
     def waiting_for(self) -> str:
-        return "" if self.wait is None else self.wait.suspension.what
+        return "" if self.wait is None else self.suspension.what
 
     def end_wait(self) -> HandlerWait | None:
         wait, self.wait = self.wait, None
@@ -156,7 +160,7 @@ def _next_order(cell: Cell, task: Task) -> Interrupted | None:
 
 
 def _resume(cell: Cell, task: Task, wait: HandlerWait) -> None:
-    suspension = wait.suspension
+    suspension = task.suspension
     pending = suspension.pending
     if pending is None:  # a sleep has ended
         _drive(cell, task)
@@ -227,7 +231,8 @@ def _task_ended(cell: Cell, task: Task, end: BaseException) -> None:
 
 
 def _begin_wait(cell: Cell, task: Task, suspension: Suspension[Any]) -> None:
-    wait = task.wait = HandlerWait(suspension)
+    wait = task.wait = HandlerWait()
+    task.suspension = suspension
     if suspension.timeout_ns is not None:
         wait.timer = cell.dispatcher.schedule(suspension.timeout_ns, lambda: cell.resume(wait, True))
     if suspension.pending is not None:

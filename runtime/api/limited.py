@@ -213,6 +213,48 @@ class _Queue:
         return waiting
 
 
+class _Relayed(Future[R]):
+    """The answer to a call that waits or has left. Once it is done, it forgets the answer behind it.
+
+    The two would keep each other as garbage otherwise.
+    """
+
+    def __init__(self, call: ApiCall[R]) -> None:
+        super().__init__()
+        self._verb = call.verb
+        self._behind: PendingAnswer[R] | None = None
+
+    def follow(self, behind: PendingAnswer[R]) -> None:
+        """The call has left: take over how it ends."""
+        self._behind = behind
+        behind.add_done_callback(self._ended)
+        if self.cancelled():
+            behind.cancel()
+
+    def cancel(self) -> bool:
+        cancelled = super().cancel()
+        behind = self._behind
+        if cancelled and behind is not None:
+            behind.cancel()
+        return cancelled
+
+    def fail(self, why: str) -> None:
+        if self.set_running_or_notify_cancel():
+            self.set_exception(ApiError(0, UNREACHABLE, why, self._verb))
+
+    def _ended(self, behind: Any) -> None:
+        self._behind = None
+        if behind.cancelled():
+            self.fail(CLOSED)
+        # Lost against a cancellation of this one, which nobody waits for any more.
+        elif not self.set_running_or_notify_cancel():
+            return
+        elif (error := behind.exception(0)) is not None:
+            self.set_exception(error)
+        else:
+            self.set_result(behind.result(0))
+
+
 class _WaitingCall:
     __slots__ = ("answer", "began_ns", "call", "method", "timeout_ns")
 
@@ -221,35 +263,16 @@ class _WaitingCall:
         self.method = call.method
         self.began_ns = began_ns
         self.timeout_ns = timeout_ns
-        self.answer: Future[Any] = Future()
+        self.answer: _Relayed[Any] = _Relayed(call)
 
     def wanted(self) -> bool:
         return not self.answer.cancelled()
 
     def leave(self, api: Api) -> None:
-        inner = api.call(self.call, timeout_ns=self.timeout_ns)
-
-        def outer_done(_: object) -> None:
-            if self.answer.cancelled():
-                inner.cancel()
-
-        inner.add_done_callback(self._copy)
-        self.answer.add_done_callback(outer_done)
-
-    def _copy(self, inner: Any) -> None:
-        # Lost against a cancellation of the outer one, which nobody waits for any more.
-        if not self.answer.set_running_or_notify_cancel():
-            return
-        if inner.cancelled():
-            self.answer.set_exception(ApiError(0, UNREACHABLE, CLOSED, self.call.verb))
-        elif (error := inner.exception(0)) is not None:
-            self.answer.set_exception(error)
-        else:
-            self.answer.set_result(inner.result(0))
+        self.answer.follow(api.call(self.call, timeout_ns=self.timeout_ns))
 
     def fail(self, why: str) -> None:
-        if self.answer.set_running_or_notify_cancel():
-            self.answer.set_exception(ApiError(0, UNREACHABLE, why, self.call.verb))
+        self.answer.fail(why)
 
 
 class _WaitingWatch:

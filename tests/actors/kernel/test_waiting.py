@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -49,6 +50,18 @@ def test_a_future_of_the_standard_library_can_be_awaited(driver: Driver):
     driver.settle()
     future.set_result("from a thread")
     assert answer.get() == "from a thread"
+
+
+@pytest.mark.usefixtures("no_collections")
+def test_a_result_that_has_come_is_freed_without_a_pass_of_the_garbage_collector(driver: Driver):
+    future: Future[str] = Future()  # it keeps its callbacks, unlike a promise
+    seen, only = weakref.ref(future), [future]
+    answer = driver.spawn().ask(Later(lambda puppet: puppet.wait(only.pop())), block=False)
+    driver.settle()
+    future.set_result("from a thread")
+    del future
+    assert answer.get() == "from a thread"
+    driver.until(lambda: seen() is None)
 
 
 def test_later_messages_wait_in_order_while_a_handler_waits(driver: Driver):

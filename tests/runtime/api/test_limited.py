@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
@@ -158,6 +159,36 @@ def test_an_answer_comes_through(api: LimitedApi, behind: Recorded, time: Virtua
     assert behind.answers[4].cancelled(), "cancelling goes on to the call that has left"
     behind.answers[5].cancel()
     assert isinstance(waiting[5].exception(0), ApiError)
+
+
+@pytest.mark.usefixtures("no_collections")
+def test_a_call_that_has_ended_is_freed_without_a_pass_of_the_garbage_collector(
+    api: LimitedApi, behind: Recorded, time: VirtualTime
+) -> None:
+    waiting = [ask(api, name) for name in "abcde"]
+    time.run_until(1000 * MS)
+    for answer in behind.answers[:4]:
+        answer.set_result("pod")
+    waiting[4].cancel()
+    seen = [weakref.ref(answer) for answer in (*waiting, *behind.answers)]
+    del waiting, answer
+    behind.answers.clear()
+    assert [each() for each in seen] == [None] * 10
+
+
+def test_a_call_may_be_cancelled_in_the_moment_in_which_it_leaves(
+    api: LimitedApi, behind: Recorded, time: VirtualTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = [ask(api, name) for name in "abc"][2]
+    leave = behind.call
+
+    def leave_and_cancel(call: Any, *, timeout_ns: int | None = None) -> Future[Any]:
+        waiting.cancel()
+        return leave(call, timeout_ns=timeout_ns)
+
+    monkeypatch.setattr(behind, "call", leave_and_cancel)
+    time.run_until(1000 * MS)
+    assert behind.answers[2].cancelled()
 
 
 def test_a_watch_waits_like_a_call(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:

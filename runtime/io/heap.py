@@ -106,20 +106,16 @@ class HeapKeeper:
     def look(self) -> bool:
         """Whether memory was given back."""
         if self._passes.is_due(bytes_in_use(), young_passes()):
-            self._pass()
+            gc.collect()
+            self._passes.after_pass = bytes_in_use()
         if self._ebb.has_come(bytes_in_use()):
             self._afterwards = AFTERWARDS
         elif self._afterwards:
             self._afterwards -= 1
         else:
             return False
-        self._pass()
         _trim()(0)
         return True
-
-    def _pass(self) -> None:
-        gc.collect()
-        self._passes.after_pass = bytes_in_use()
 
 
 def bytes_in_use() -> int:

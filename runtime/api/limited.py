@@ -14,14 +14,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, TypeAlias
 
 from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.observer import UNOBSERVED, ApiObserver
-from runtime.io.pending import PendingAnswer, Subscription, SubscriptionEnded
+from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, SubscriptionEnded, settle
 
 GET = "GET"
 """The method of a watch."""
@@ -213,48 +212,6 @@ class _Queue:
         return waiting
 
 
-class _Relayed(Future[R]):
-    """The answer to a call that waits or has left. Once it is done, it forgets the answer behind it.
-
-    The two would keep each other as garbage otherwise.
-    """
-
-    def __init__(self, call: ApiCall[R]) -> None:
-        super().__init__()
-        self._verb = call.verb
-        self._behind: PendingAnswer[R] | None = None
-
-    def follow(self, behind: PendingAnswer[R]) -> None:
-        """The call has left: take over how it ends."""
-        self._behind = behind
-        behind.add_done_callback(self._ended)
-        if self.cancelled():
-            behind.cancel()
-
-    def cancel(self) -> bool:
-        cancelled = super().cancel()
-        behind = self._behind
-        if cancelled and behind is not None:
-            behind.cancel()
-        return cancelled
-
-    def fail(self, why: str) -> None:
-        if self.set_running_or_notify_cancel():
-            self.set_exception(ApiError(0, UNREACHABLE, why, self._verb))
-
-    def _ended(self, behind: Any) -> None:
-        self._behind = None
-        if behind.cancelled():
-            self.fail(CLOSED)
-        # Lost against a cancellation of this one, which nobody waits for any more.
-        elif not self.set_running_or_notify_cancel():
-            return
-        elif (error := behind.exception(0)) is not None:
-            self.set_exception(error)
-        else:
-            self.set_result(behind.result(0))
-
-
 class _WaitingCall:
     __slots__ = ("answer", "began_ns", "call", "method", "timeout_ns")
 
@@ -263,16 +220,27 @@ class _WaitingCall:
         self.method = call.method
         self.began_ns = began_ns
         self.timeout_ns = timeout_ns
-        self.answer: _Relayed[Any] = _Relayed(call)
+        self.answer: CancellingAnswer[Any] = CancellingAnswer()
 
     def wanted(self) -> bool:
         return not self.answer.cancelled()
 
     def leave(self, api: Api) -> None:
-        self.answer.follow(api.call(self.call, timeout_ns=self.timeout_ns))
+        inner = api.call(self.call, timeout_ns=self.timeout_ns)
+        self.answer.follow(inner)
+        inner.add_done_callback(self._copy)
+
+    def _copy(self, inner: Any) -> None:
+        self.answer.let_go()
+        if inner.cancelled():
+            self.fail(CLOSED)
+        elif (error := inner.exception(0)) is not None:
+            settle(self.answer, error=error)
+        else:
+            settle(self.answer, result=inner.result(0))
 
     def fail(self, why: str) -> None:
-        self.answer.fail(why)
+        settle(self.answer, error=ApiError(0, UNREACHABLE, why, self.call.verb))
 
 
 class _WaitingWatch:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 from typing import Any
 
 from cachetools import TTLCache
@@ -20,7 +20,7 @@ from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
 from runtime.api.errors import ApiError
 from runtime.api.limited import Schedule
-from runtime.io.pending import PendingAnswer, Subscription, settle
+from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, settle
 
 MS_NS = 1_000_000
 FIRST_PAUSE_NS = 10 * MS_NS
@@ -32,7 +32,6 @@ REFUSED_AT_MOST = 10_000
 """Calls that are known to be refused."""
 
 _Key = tuple[str, str, Any]
-_Done = PendingAnswer[Any]
 
 
 class SettlingApi:
@@ -47,7 +46,7 @@ class SettlingApi:
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """See `Api.call`. The time limit applies to each attempt."""
-        answer = _Answer[R]()
+        answer = CancellingAnswer[R]()
         self._attempt(answer, call, timeout_ns, self._now_ns(), FIRST_PAUSE_NS)
         return answer
 
@@ -61,7 +60,7 @@ class SettlingApi:
         return self._api.watch(call, on_event, on_end)
 
     def _attempt(
-        self, answer: _Answer[Any], call: ApiCall[Any], timeout_ns: int | None, began_ns: int, pause_ns: int
+        self, answer: CancellingAnswer[Any], call: ApiCall[Any], timeout_ns: int | None, began_ns: int, pause_ns: int
     ) -> None:
         if answer.cancelled():
             return
@@ -69,7 +68,8 @@ class SettlingApi:
         def again() -> None:
             self._attempt(answer, call, timeout_ns, began_ns, 2 * pause_ns)
 
-        def ended(done: _Done) -> None:
+        def ended(done: PendingAnswer[Any]) -> None:
+            answer.let_go()
             try:
                 error = done.exception(0)
             except CancelledError as cancelled:
@@ -81,9 +81,8 @@ class SettlingApi:
             else:
                 settle(answer, error=error)
 
-        attempt = answer.attempt = self._api.call(call, timeout_ns=timeout_ns)
-        if answer.cancelled():  # meanwhile, by another thread
-            attempt.cancel()
+        attempt = self._api.call(call, timeout_ns=timeout_ns)
+        answer.follow(attempt)
         attempt.add_done_callback(ended)
 
     def _may_pass(self, call: ApiCall[Any], error: BaseException, began_ns: int, pause_ns: int) -> bool:
@@ -98,15 +97,3 @@ class SettlingApi:
                 return True
             self._refused[key] = None
         return False
-
-
-class _Answer(Future[R]):
-    """The answer to a call. Cancelling it cancels the attempt under way."""
-
-    attempt: _Done | None = None
-
-    def cancel(self) -> bool:
-        cancelled = super().cancel()
-        if cancelled and self.attempt is not None:
-            self.attempt.cancel()
-        return cancelled

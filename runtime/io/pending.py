@@ -56,16 +56,30 @@ class SubscriptionEnded:
 
 
 class CancellingAnswer(Future[R]):
-    """An answer to come whose cancellation reaches the call behind it."""
+    """An answer to come whose cancellation reaches the call behind it.
 
-    def __init__(self, call: Any) -> None:
+    A call that keeps its callbacks keeps this answer, too. So the last callback lets go of the call: otherwise the two
+    stay until the garbage collector finds them.
+    """
+
+    def __init__(self, call: PendingAnswer[Any] | None = None) -> None:
         super().__init__()
         self._call = call
 
+    def follow(self, call: PendingAnswer[Any]) -> None:
+        """From now on this is the call behind it."""
+        self._call = call
+        if self.cancelled():  # meanwhile, by another thread
+            call.cancel()
+
+    def let_go(self) -> None:
+        """Nothing is behind it any more."""
+        self._call = None
+
     def cancel(self) -> bool:
-        cancelled = super().cancel()
-        if cancelled:
-            self._call.cancel()
+        cancelled, call = super().cancel(), self._call
+        if cancelled and call is not None:
+            call.cancel()
         return cancelled
 
 

@@ -34,6 +34,7 @@ def ask_exec(
     answer: CancellingAnswer[ProbeAnswer] = CancellingAnswer(call)
 
     def judge(done: PendingAnswer[Any]) -> None:
+        answer.let_go()
         settle(answer, result=_judge(done, check, seconds, late_ns=now_ns() - due_ns))
 
     call.add_done_callback(judge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from concurrent.futures import Future
 from typing import Any
 
@@ -55,6 +56,17 @@ def test_a_refused_call_is_repeated_until_it_is_granted(until_ms: int, attempts:
     time.run_until(PATIENCE_NS)
     assert answer.result(0) == "the secret"
     assert behind.came_ms() == REPEATED_MS[:attempts]
+
+
+@pytest.mark.usefixtures("no_collections")
+def test_a_call_that_has_ended_is_freed_without_a_pass_of_the_garbage_collector():
+    time, behind, api = world(until_ms=60)
+    answer = ask(api)
+    time.run_until(PATIENCE_NS)
+    seen = [weakref.ref(each) for each in (answer, *behind.answers)]
+    del answer
+    behind.answers.clear()
+    assert [each() for each in seen] == [None] * 5
 
 
 def test_a_call_that_stays_refused_fails_within_a_second():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -100,3 +102,14 @@ def test_spec_5_giving_up_a_probe_cancels_its_exec_call() -> None:
     call: Promise[ExecSyncResponse] = Promise()
     assert ask_exec(Runtime(call), "c", CHECK, SECOND).cancel()
     assert call.done()
+
+
+@pytest.mark.usefixtures("no_collections")
+def test_a_probe_that_has_ended_is_freed_without_a_pass_of_the_garbage_collector():
+    call: Future[ExecSyncResponse] = Future()  # like an answer of gRPC it keeps its callbacks
+    answer = ask_exec(Runtime(call), "c", CHECK, 2 * SECOND)
+    call.set_result(ExecSyncResponse())
+    assert answer.result(0) == ProbeAnswer(ProbeOutcome.SUCCESS)
+    seen = weakref.ref(answer)
+    del answer, call
+    assert seen() is None

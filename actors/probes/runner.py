@@ -89,9 +89,9 @@ class CheckEnded(Message, frozen=True):
 
 
 class _Asked(msgspec.Struct):
-    """A check under way."""
+    """A check under way. `pending` is None once it has ended: a future keeps its callback, which keeps this."""
 
-    pending: Pending[ProbeAnswer]
+    pending: Pending[ProbeAnswer] | None
     dropped: bool = False
 
 
@@ -313,6 +313,7 @@ class ProbeRunner(Actor):
             return
 
         def then(done: Pending[ProbeAnswer]) -> CheckEnded | None:
+            asked.pending = None
             return None if asked.dropped else CheckEnded(key, number, _answer_of(done))
 
         self.begin(lambda: pending, then)
@@ -343,7 +344,7 @@ class ProbeRunner(Actor):
         asked = self._asked.pop(key, None)
         if asked is not None:
             asked.dropped = True
-            if not asked.pending.done():
+            if asked.pending is not None:
                 asked.pending.cancel()
 
     # --- what comes of it -------------------------------------------------------------------------------------------

@@ -6,11 +6,13 @@ Times kept under load, answers that come too late, and what outlives a failure.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 
-from actors.kernel import ActorSystem, Promise, SimulatedDispatcher, kept
+from actors.kernel import ActorSystem, SimulatedDispatcher, kept
 from actors.messages.events import RecordEvent
 from actors.messages.probes import (
     ContainersSeen,
@@ -24,7 +26,7 @@ from actors.probes.runner import ProbeRunner
 from config.documents.codec import from_builtins
 from config.objects import Pod
 from config.pods.identity import has_probes
-from runtime.io.pending import PendingAnswer
+from runtime.io.pending import PendingAnswer, settle
 from runtime.metrics.kubelet import PROBE_DURATION, PROBE_TOTAL
 from runtime.metrics.meters import Meters
 from runtime.probes import Check, ProbeAnswer, ProbeOutcome
@@ -52,6 +54,7 @@ class Answers:
     def __init__(self, dispatcher: SimulatedDispatcher) -> None:
         self.say: Callable[[str, str], ProbeAnswer | tuple[int, ProbeAnswer] | None] = lambda container, kind: OK
         self.asked: list[tuple[int, str, str]] = []
+        self.futures: WeakSet[Future[ProbeAnswer]] = WeakSet()
         self.cancelled = 0
         self._dispatcher = dispatcher
 
@@ -60,11 +63,12 @@ class Answers:
         answer = self.say(container_id, kind)
         if isinstance(answer, ProbeAnswer):
             return kept(answer)
-        promise: Promise[ProbeAnswer] = Promise()
+        future: Future[ProbeAnswer] = Future()
+        self.futures.add(future)
         if answer is not None:
             after_ns, late = answer
-            self._dispatcher.schedule(after_ns, lambda: promise.set_result(late))
-        return promise
+            self._dispatcher.schedule(after_ns, lambda: settle(future, result=late))
+        return future
 
 
 class Runner:
@@ -122,6 +126,16 @@ def test_spec_5_a_check_that_never_ends_is_given_up_and_the_next_one_counts() ->
     assert len(runner.answers.asked) == 1
     runner.run(10)
     assert runner.results.readiness["x"] is True
+
+
+@pytest.mark.usefixtures("no_collections")
+def test_checks_that_have_ended_are_freed_without_a_pass_of_the_garbage_collector() -> None:
+    runner = Runner(pod_of("p", readinessProbe=TCP))
+    runner.answers.say = lambda container, kind: (SECOND // 2, OK)
+    runner.see(runner.container())
+    runner.run(10)
+    assert len(runner.answers.asked) >= 10
+    assert len(runner.answers.futures) <= 1
 
 
 def test_spec_5_an_answer_about_a_container_that_is_gone_says_nothing_of_the_next() -> None:

@@ -89,7 +89,10 @@ class CheckEnded(Message, frozen=True):
 
 
 class _Asked(msgspec.Struct):
-    """A check under way. `pending` is None once it has ended: a future keeps its callback, which keeps this."""
+    """A check under way.
+
+    `pending` is None once it has ended: a future keeps its callback, which keeps this.
+    """
 
     pending: Pending[ProbeAnswer] | None
     dropped: bool = False

@@ -35,7 +35,7 @@ def at_rest(node: LiveNode, seconds: float) -> dict[str, Any]:
     threading.Event().wait(seconds)
     share = (node.cpu_s() - before) / (monotonic() - began)
     return {
-        "memory_mib": round(node.process.memory_info().rss / MIB, 1),
+        "memory_mib": round(node.memory_bytes() / MIB, 1),
         "threads": node.process.num_threads(),
         "cpu_share": round(share, 4),
     }

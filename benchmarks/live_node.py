@@ -157,6 +157,10 @@ class LiveNode:
         """Its actors, as `actorlet actors` shows them."""
         return report_in(ask(self.root, ACTORS, LIMIT_S).body)
 
+    def memory_bytes(self) -> int:
+        """The resident memory of the agent."""
+        return int(self.process.memory_info().rss)
+
     def cpu_s(self) -> float:
         times = self.process.cpu_times()
         return float(times.user + times.system)

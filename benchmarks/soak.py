@@ -104,7 +104,7 @@ class Meter:
             answer.read()
         sample = Sample(
             at_s=now - self._began,
-            memory_mib=node.process.memory_info().rss / MIB,
+            memory_mib=node.memory_bytes() / MIB,
             descriptors=node.process.num_fds(),
             threads=node.process.num_threads(),
             oldest_message_s=max((each.oldest_age_ns for each in report.actors), default=0) / 1e9,

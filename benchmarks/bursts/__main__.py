@@ -1,7 +1,7 @@
 """Bursts of 1 to 5,000 pods on one node: when half and the last are Ready, and what that costs.
 
     python -m benchmarks.bursts [--pods 1 50 110 1000 5000] [--containerd] [--kubelet FILE] [--kubemark FILE]
-                                [--kubeconfig FILE] [--qps 50] [--tokens] [--plot FILE]
+                                [--kubeconfig FILE] [--qps 50] [--tokens] [--rest SECONDS] [--plot FILE]
 
 The agent, the API server, the runtime and the creator of the pods are four processes. All pods are made at once, bound
 already, each with one container. Each burst has a new node. What it shows side by side, in the same hour:
@@ -19,6 +19,9 @@ be read.
 The runtime is the simulated one behind a socket. `--containerd` runs the bursts of up to 110 pods on a private
 containerd as well; that needs root. `--kubeconfig` names a running API server, with an admin's access; without it the
 embedded one is started. Agents write 5,000 requests a second at most, unless `--qps` says less.
+
+`--rest` waits so long after each burst of several pods. Two more columns then show what pods cost at rest. One is by
+how much each has made the agent larger since its node was Ready. The other is the CPU of the last 40 seconds.
 
 Prints a line of JSON for each burst, then a table. Behind what another took stands ours, divided by it. The last column
 says how evenly the pods became Ready: 0.5 is even, 1 is all at the end. `--plot` draws all into an SVG file.
@@ -53,9 +56,13 @@ from tests.real.images import BUSYBOX, PAUSE, RECIPES, build
 SIZES = (1, 50, 110, 1000, 5000)
 BURST_LIMIT_S = 1200.0
 SINGLES = 10
-REST_S = 1.0
+PAUSE_S = 1.0
+"""Between single pods, in which nobody begins anything."""
+REST_S = 40.0
+"""The end of `--rest`, in which the CPU counts."""
 MOST_REAL_PODS = 110
 QUICK = 5000
+KIB = 1024
 SLEEPS = ("sleep", "1000000")
 KUBELET = {
     "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
@@ -148,6 +155,7 @@ class PodsOfNode:
         self._namespace = f"bench-{os.getpid()}-{monotonic_ns()}"
         self._made = 0
         self._cpu_s = 0.0
+        self._before_bytes = node.memory_bytes()
         node.api.call(create(NAMESPACES, "", Namespace(metadata=ObjectMeta(name=self._namespace)))).result(LIMIT_S)
 
     def close(self) -> None:
@@ -180,9 +188,19 @@ class PodsOfNode:
         return replace(
             shown,
             cpu_s=self._cpu_s / self._made * shown.pods,
-            memory_mib=self._node.process.memory_info().rss / MIB,
+            memory_mib=self._node.memory_bytes() / MIB,
             warnings=tuple(sorted({f"{each.reason}: {each.message}" for each in told if each.type == "Warning"})),
         )
+
+    def rested(self, shown: Burst, rest_s: float) -> Burst:
+        """After a rest, with what the pods cost at its end."""
+        counted_s = min(rest_s, REST_S)
+        sleep(rest_s - counted_s)
+        cpu_before_s, began = self._node.cpu_s(), monotonic()
+        sleep(counted_s)
+        core = (self._node.cpu_s() - cpu_before_s) / (monotonic() - began)
+        grown_kib = (self._node.memory_bytes() - self._before_bytes) / KIB
+        return replace(shown, rest_kib=grown_kib / self._made, rest_core=core * 1000 / self._made)
 
 
 def by_agent(agent: Agent, runtime: Runtime, pods: int, options: argparse.Namespace) -> Burst:
@@ -191,7 +209,8 @@ def by_agent(agent: Agent, runtime: Runtime, pods: int, options: argparse.Namesp
         agent.node(runtime, pods, options) as node,
         closing(PodsOfNode(node, runtime.image, options.tokens)) as made,
     ):
-        return made.costs(burst(agent.who, runtime.name, pods, made.all_ready_after(pods)))
+        shown = made.costs(burst(agent.who, runtime.name, pods, made.all_ready_after(pods)))
+        return made.rested(shown, options.rest) if options.rest else shown
 
 
 def bench_pod(node: str, namespace: str, number: int, image: str, tokens: bool) -> Pod:
@@ -248,10 +267,10 @@ def single_pods(everyone: Sequence[Agent], runtime: Runtime, options: argparse.N
         took: dict[str, list[float]] = {who: [] for who in (*made, _bare(1))}
         for number in range(SINGLES):
             for who, pods in made.items():
-                took[who] += pods.all_ready_after(1, REST_S)
+                took[who] += pods.all_ready_after(1, PAUSE_S)
             began, end = start(number)
             took[_bare(1)].append(end - began)
-            sleep(REST_S)
+            sleep(PAUSE_S)
         shown = {who: burst(who, runtime.name, 1, _median(seconds)) for who, seconds in took.items()}
         return [made[who].costs(each) if who in made else each for who, each in shown.items()]
 
@@ -286,6 +305,7 @@ def main() -> None:
     parser.add_argument("--kubeconfig", metavar="FILE", help="of an API server that runs, in place of the embedded one")
     parser.add_argument("--qps", type=int, default=QUICK, help="the agents' limit of requests a second")
     parser.add_argument("--tokens", action="store_true", help="pods mount a service account token, as most do")
+    parser.add_argument("--rest", type=float, default=0.0, metavar="SECONDS", help="also show what pods cost at rest")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the table into this SVG file")
     options = parser.parse_args()
     if options.containerd and os.geteuid() != 0:

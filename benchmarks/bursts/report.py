@@ -17,6 +17,9 @@ class Burst:
     """One burst. `half_s`, `last_s`: when half of the pods and the last were Ready; None: not in time.
 
     `cpu_s` and `memory_mib` are those of the agent; None: there is none. `warnings`: what events warned of.
+
+    At rest, long after the burst: `rest_kib` is by how much each pod has made the agent larger, `rest_core` the share
+    of a core that 1,000 pods take. None: not measured.
     """
 
     who: str
@@ -27,6 +30,8 @@ class Burst:
     last_s: float | None
     cpu_s: float | None = None
     memory_mib: float | None = None
+    rest_kib: float | None = None
+    rest_core: float | None = None
     warnings: tuple[str, ...] = ()
 
     def rounded(self) -> dict[str, Any]:
@@ -46,6 +51,14 @@ MEASURES = (
     Measure("CPU", "s", lambda each: each.cpu_s),
     Measure("memory", "MiB", lambda each: each.memory_mib),
 )
+AT_REST = (
+    Measure("a pod at rest", "KiB", lambda each: each.rest_kib),
+    Measure("1,000 pods at rest", "core", lambda each: each.rest_core),
+)
+
+
+def _measures(bursts: Sequence[Burst]) -> tuple[Measure, ...]:
+    return (*MEASURES, *(each for each in AT_REST if any(each.of(one) is not None for one in bursts)))
 
 
 def burst(who: str, runtime: str, pods: int, ready_after_s: Sequence[float]) -> Burst:
@@ -66,10 +79,11 @@ def table(bursts: Iterable[Burst]) -> str:
     """A Markdown table. Behind a figure of another stands ours of the same burst, divided by it."""
     bursts = list(bursts)
     ours = {(each.runtime, each.pods): each for each in bursts if each.who == OURS}
-    names = ["runtime", "pods", "who", *(each.name for each in MEASURES), "half / last"]
+    measures = _measures(bursts)
+    names = ["runtime", "pods", "who", *(each.name for each in measures), "half / last"]
     rows = [names, ["---"] * len(names)]
     for each in bursts:
-        figures = [_figure(measure, each, ours.get((each.runtime, each.pods))) for measure in MEASURES]
+        figures = [_figure(measure, each, ours.get((each.runtime, each.pods))) for measure in measures]
         rows.append([each.runtime, f"{each.pods:,}", each.who, *figures, _in_order(each)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -92,7 +106,7 @@ def plot(bursts: Iterable[Burst]) -> str:
     """One panel a measure, and a line for each agent and runtime. An SVG document."""
     bursts = list(bursts)
     panels = []
-    for measure in MEASURES:
+    for measure in _measures(bursts):
         lines: dict[str, list[tuple[float, float]]] = {f"{each.who} on {each.runtime}": [] for each in bursts}
         for each in bursts:
             value = measure.of(each)

@@ -48,6 +48,13 @@ def test_the_table_counts_the_pods_of_a_burst_that_did_not_end_in_time() -> None
     assert "| 5,000 | kubelet | 2499 s | 4,411 Ready |" in table([UNFINISHED])
 
 
+def test_what_pods_cost_at_rest_is_shown_where_it_was_measured() -> None:
+    head, _, ours, other = table([replace(OURS_50, rest_kib=50.0, rest_core=0.0125), OTHER_50]).splitlines()
+    assert head.endswith("| memory | a pod at rest | 1,000 pods at rest | half / last |")
+    assert ours.endswith("| 50 KiB | 0.0125 core | 0.50 |")
+    assert other.endswith("|  |  | 1.00 |")
+
+
 def test_the_plot_has_a_line_for_each_agent_and_measure() -> None:
     bursts = [OURS_50, OTHER_50, replace(OURS_50, pods=1, half_s=0.1, last_s=0.1), UNFINISHED]
     drawn = ET.fromstring(plot(bursts))

@@ -22,7 +22,8 @@ from actors.kernel import ActorRef, Message, SoleMessage, handles
 from actors.messages.pods import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
 from actors.sources.pod_changes import is_echo
 from config.api.resources import PODS
-from config.objects import Pod
+from config.documents.sharing import shared
+from config.objects import Pod, PodStatus
 from config.pods.identity import SOURCE_API
 from runtime.api import Api
 
@@ -60,6 +61,7 @@ class ApiSourceActor(Follower):
         self._known = False
         self._newest: Pod | None = None
         """The pod that became known last."""
+        self._last_status: PodStatus | None = None
 
     def on_start(self) -> None:
         self.follow(FOLLOWED, PODS, field_selector=f"spec.nodeName={self._node_name}")
@@ -85,7 +87,7 @@ class ApiSourceActor(Follower):
         else:
             before = self._pods[uid]
             if pod.spec is not before.spec:
-                pod = _sharing(pod, before)
+                pod = self._with_known_status(shared(pod, before))
             self._pods[uid] = pod
             if uid not in self._changed and is_echo(before, pod):
                 if not self._echoes:
@@ -100,12 +102,17 @@ class ApiSourceActor(Follower):
             self.tell_changes(TellChanges())
 
     def _alike(self, pod: Pod) -> Pod:
-        """A new pod with the spec object of the one before, if equal: pods of one template come together."""
+        """A new pod that shares what it can with the one before: pods of one template come together."""
         before, self._newest = self._newest, pod
         if before is None or before.spec is pod.spec:
             return pod
-        self._newest = _with_spec_of(pod, before)
+        self._newest = shared(pod, before)
         return self._newest
+
+    def _with_known_status(self, pod: Pod) -> Pod:
+        """A pod that shares what it can of the status that came last."""
+        status = self._last_status = shared(pod.status, self._last_status)
+        return pod if status is pod.status else msgspec.structs.replace(pod, status=status)
 
     def _drop_echo(self, uid: str) -> None:
         if self._echoes.pop(uid, None) is not None and not self._echoes:
@@ -145,20 +152,6 @@ class ApiSourceActor(Follower):
     @handles(ListProblems)
     def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
         return tuple(SourceProblem(SOURCE_API, "the API server", "", text, fatal=False) for text in self.trouble())
-
-
-def _sharing(pod: Pod, before: Pod) -> Pod:
-    """`pod` with the spec and the metadata of `before`, as far as they are equal.
-
-    These are most of a pod, and nearly every change is of the status. Sharing also makes comparing the two fast.
-    """
-    now = pod.metadata
-    metadata = msgspec.structs.replace(before.metadata, resource_version=now.resource_version)
-    return _with_spec_of(msgspec.structs.replace(pod, metadata=metadata) if metadata == now else pod, before)
-
-
-def _with_spec_of(pod: Pod, other: Pod) -> Pod:
-    return msgspec.structs.replace(pod, spec=other.spec) if pod.spec == other.spec else pod
 
 
 def _grace_of(pod: Pod) -> int | None:

@@ -22,7 +22,7 @@ from actors.messages.pods import (
 from actors.sources.api import ECHO_NS, ApiSourceActor
 from actors.sources.pod_changes import is_echo
 from actors.sources.storage import NOTHING, StorageActor, merge, merge_changes
-from config.objects import Container, ObjectMeta, Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus
+from config.objects import Container, ObjectMeta, Pod, PodCondition, PodReadinessGate, PodSpec, PodStatus, VolumeMount
 from config.pods.identity import CONFIG_SEEN, CONFIG_SOURCE
 from runtime.api import ObjectList
 from tests.actors.manual_api import ManualApi, gone, unreachable
@@ -292,6 +292,25 @@ def test_forms_of_a_pod_and_pods_of_one_template_share_what_is_equal(world: Worl
     first, last = (each.pod.metadata for each in changes if each.pod.metadata.name == "a")
     assert (last.resource_version, last.annotations) == ("7", first.annotations)
     assert last.uid is first.uid
+
+
+def test_pods_whose_volumes_have_names_of_their_own_share_all_else(world: World):
+    """As those that the API server adds for tokens, `kube-api-access-x7k2p`."""
+    world.api.answer(ObjectList((), "5"))
+    world.run()
+    for number in range(2):
+        came = pod(f"p{number}")
+        mount = VolumeMount(name=f"token-{number}", mount_path="/token")
+        web = msgspec.structs.replace(came.spec.containers[0], volume_mounts=(mount,))
+        came = msgspec.structs.replace(came, spec=msgspec.structs.replace(came.spec, containers=(web,)))
+        world.api.watches[0].say("ADDED", copied(came), "6")
+        world.api.watches[0].say("MODIFIED", copied(with_condition(came, "Ready")), "7")
+    world.run(ECHO_NS)
+    last = {each.pod.metadata.name: each.pod for each in only(world.told, PodChanged)}
+    one, other = (last[name] for name in ("p0", "p1"))
+    assert one.spec.containers[0].volume_mounts != other.spec.containers[0].volume_mounts
+    assert one.spec.containers[0].image is other.spec.containers[0].image
+    assert one.status is other.status
 
 
 def test_a_pod_of_another_template_keeps_its_own_spec(world: World):

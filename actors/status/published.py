@@ -19,6 +19,7 @@ import msgspec
 from actors.pod_status.conditions import FAILED, TERMINAL, by_type, foreign, type_of
 from actors.status.merge import NOTHING, status_to_write, with_plain_status
 from actors.status.patch import asked_in, status_patch
+from config.documents.sharing import shared
 from config.objects import Pod, PodCondition, PodStatus
 from config.pods.identity import is_static
 
@@ -152,29 +153,31 @@ class Published:
     def wrote(self, pod: Pod) -> None:
         """The write was accepted, and `pod` is what the API made of it."""
         self.refused = ""
+        base, self._base = self._base, None
         if self.api is None or self.api.metadata.uid != pod.metadata.uid:
             return
-        self.note(msgspec.structs.replace(pod, spec=self.pod.spec))  # its own copy of the spec is not kept
+        # Its own copy of what is known already is not kept.
+        self.note(shared(msgspec.structs.replace(pod, spec=self.pod.spec), self.api))
         api = self.api
         if api.metadata.resource_version != pod.metadata.resource_version:
             return
         if api.status == self._sent:
             # Share the object, so that the frequent comparisons with `wanted` end at once.
             api = self.api = msgspec.structs.replace(api, status=self._sent)
-        elif not self._was_asked_for_all(api):
+        elif not self._was_asked_for_all(base, api):
             return
         self._answer, self._asked = api, self._sent
 
-    def _was_asked_for_all(self, api: Pod) -> bool:
+    def _was_asked_for_all(self, base: Pod | None, api: Pod) -> bool:
         """Whether every part that the API shows differently was in the patch.
 
         The patch left out what the API seemed to show already; somebody else may have changed that meanwhile.
         """
-        if self._base is None or self._sent is None:
+        if base is None or self._sent is None:
             return True
         uid = api.metadata.uid
         return asked_in(status_patch(uid, api.status, self._sent)) <= asked_in(
-            status_patch(uid, self._base.status, self._sent)
+            status_patch(uid, base.status, self._sent)
         )
 
 

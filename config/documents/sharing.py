@@ -6,7 +6,7 @@ thousands of them would keep thousands of equal texts.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -27,7 +27,7 @@ def shared(now: T, other: T) -> T:
         parts = _parts([getattr(now, name) for name in names], [getattr(other, name) for name in names])
         return msgspec.structs.replace(now, **dict(zip(names, parts, strict=True)))
     if isinstance(now, tuple) and isinstance(other, tuple) and len(now) == len(other):
-        return tuple(_parts(now, other))  # type: ignore[return-value]  # a tuple of the same items
+        return cast(T, tuple(_parts(now, other)))
     return now
 
 

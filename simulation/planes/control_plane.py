@@ -36,10 +36,23 @@ _ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"
 
 
 class ControlPlane:
-    """`directory`: private, and there. `begin`, then the rest; `end` in any case. All on one loop."""
+    """`directory`: private, and there. `begin`, then the rest; `end` in any case. All on one loop.
 
-    def __init__(self, binaries: Binaries, directory: str, wall_ns: int, *, scheduler: bool, port: int = 0) -> None:
+    `accounts`: pods must have a service account; unless it is said, only if there are controllers that make some.
+    """
+
+    def __init__(
+        self,
+        binaries: Binaries,
+        directory: str,
+        wall_ns: int,
+        *,
+        scheduler: bool,
+        port: int = 0,
+        accounts: bool | None = None,
+    ) -> None:
         self._binaries = binaries
+        self._accounts = bool(binaries.controller_manager) if accounts is None else accounts
         self._scheduler = binaries.scheduler if scheduler else ""
         self._port = port
         self._programs = Programs()
@@ -107,9 +120,7 @@ class ControlPlane:
         """Start both programs; returns the fault when one of them ends."""
         self.url = f"https://{LOOPBACK}:{ports.api}"
         await self._programs.start(arguments.etcd(self._binaries.etcd, self.files, ports))
-        words = arguments.api_server(
-            self._binaries.api_server, self.files, ports, accounts=bool(self._binaries.controller_manager)
-        )
+        words = arguments.api_server(self._binaries.api_server, self.files, ports, accounts=self._accounts)
         await self._programs.start(words)
         shown = self.certificate_of(*ADMIN)
         self.remote = Remote(access_of(self.url, self.authority.certificate, shown))

@@ -84,7 +84,8 @@ def rank_of_turn(first: bool, normal: bool, in_a_row: int) -> Rank | None:
 class KeyReport(msgspec.Struct, frozen=True):
     """One key of a lane: how many of its calls run, wait and hang.
 
-    `before`: how many keys have a turn before it. None: it has no turn. None of its calls waits, or it may start none until one of its own returns.
+    `before`: how many keys have a turn before it. None: it has no turn. None of its calls waits, or it may start none
+    until one of its own returns.
     """
 
     key: str

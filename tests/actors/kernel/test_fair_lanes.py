@@ -201,8 +201,8 @@ def test_in_a_crowded_lane_what_is_left_serves_keys_without_trouble(
     more = lane.submit("dead0", int)
     driver.settle()
     assert not more.done(), "more than half of the places for lost calls are taken"
-    for key, how in (("dead1", {"ends": True}), ("well", {})):
-        call = lane.submit(key, int, **how)
+    for key in ("dead1", "well"):
+        call = lane.submit(key, int, ends=key == "dead1")
         driver.until(call.done)
     lost(driver, gates, lane, "dead3", "call 3")
     end = lane.submit("dead1", int, ends=True)
@@ -321,6 +321,7 @@ def costs_of_calls(keys: int, calls_of_each: int) -> list[int]:
     lane = simulated.dispatcher.lane("lane", size=1, per_key=1)
     waiting = [lane.submit(key, gates.call, "it") for _ in range(calls_of_each) for key in range(keys)]
     simulated.settle()
+    opened: Callable[[], object] = partial(gates.open, "it")
     steps: list[Callable[[], object]] = [
         partial(lane.submit, 0, gates.call, "it", deadline_ns=MS),
         partial(lane.submit, "new", gates.call, "it", ends=True, rank=Rank.FIRST),
@@ -328,7 +329,7 @@ def costs_of_calls(keys: int, calls_of_each: int) -> list[int]:
         waiting[len(waiting) // 2].cancel,
         waiting[-1].cancel,
         simulated.settle,
-        *[partial(gates.open, "it"), simulated.settle] * 3,
+        *(opened, simulated.settle, opened, simulated.settle),
         partial(simulated.pass_time, MS),
     ]
     return [work_of(step) for step in steps]

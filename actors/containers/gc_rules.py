@@ -21,13 +21,18 @@ from runtime.logs.pod_logs import log_link, pod_log_directory
 LOGS_LANE = "pod logs"
 """The lane of all work on logs.
 
-Its key is a pod's log directory, so that removal and rotation in it never overlap.
+Its key is `logs_key`, so that removal and rotation of a pod's logs never overlap.
 """
 
 DEAD_STATES = (ContainerState.CONTAINER_EXITED, ContainerState.CONTAINER_UNKNOWN)
 
 Unit = tuple[str, str]
 """(pod UID, container name), to which a limit per container applies."""
+
+
+def logs_key(pod_directory: str) -> str:
+    """The key of calls about the logs of a pod: its UID, with which the name of its directory ends."""
+    return pod_directory.rpartition("_")[2]
 
 
 class GcPolicy(msgspec.Struct, frozen=True):

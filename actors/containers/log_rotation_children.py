@@ -3,7 +3,7 @@
 So the parent never waits.
 
 Each call has a deadline; a runtime or a disk that hangs blocks only the child that called it. All work on the logs of
-one pod goes through the lane `pod logs` with the pod's directory as the key, like the removals of `ContainerGCActor`.
+one pod goes through the lane `pod logs` with the pod's UID as the key, like the removals of `ContainerGCActor`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from actors.containers.gc_rules import LOGS_LANE
+from actors.containers.gc_rules import LOGS_LANE, logs_key
 from actors.containers.log_rotation_rules import LogLimits, RunningLog, rotated_path, running_log, tidying
 from actors.kernel import Actor, ActorRef, DeadlineExceededError, LaneExhaustedError, Message, handles
 from runtime.cri import Cri, CriError, StatusCode
@@ -184,17 +184,17 @@ class LogRotator(LogChild):
 
     async def _rotate(self, log: RunningLog) -> None:
         """Rename the log and have the runtime reopen it; undo the renaming if that fails."""
-        files, directory = self.tools.files, log.pod_directory
-        names = await self.on_disk(directory, files.names_beside, log.path)
+        files, key = self.tools.files, logs_key(log.pod_directory)
+        names = await self.on_disk(key, files.names_beside, log.path)
         rotated = rotated_path(log.path, names, self.wall_ns())
         try:
-            await self.on_disk(directory, files.move_log, log.path, rotated)
+            await self.on_disk(key, files.move_log, log.path, rotated)
         except FileNotFoundError:
             return  # the log has gone with its container
         try:
             await self._reopen(log)
         except Failures:
-            await self.on_disk(directory, files.bring_back, rotated, log.path)
+            await self.on_disk(key, files.bring_back, rotated, log.path)
             raise
 
     async def _reopen(self, log: RunningLog) -> None:
@@ -208,11 +208,11 @@ class LogRotator(LogChild):
 
     async def _tidy(self, log: RunningLog) -> tuple[str, ...]:
         """Remove surplus and incomplete files beside the log; return the paths to compress."""
-        files, directory = self.tools.files, log.pod_directory
-        names = await self.on_disk(directory, files.names_beside, log.path)
+        files, key = self.tools.files, logs_key(log.pod_directory)
+        names = await self.on_disk(key, files.names_beside, log.path)
         todo = tidying(log.path, names, self.tools.limits.max_files)
         if todo.remove:
-            await self.on_disk(directory, files.remove, todo.remove)
+            await self.on_disk(key, files.remove, todo.remove)
         return todo.compress
 
 
@@ -221,8 +221,8 @@ class LogCompressor(LogChild):
     async def compress(self, work: CompressLog) -> None:
         error = ""
         try:
-            files, directory = self.tools.files, work.log.pod_directory
-            await self.on_disk(directory, files.compress, work.path, limit_ns=COMPRESS_LIMIT_NS)
+            files, key = self.tools.files, logs_key(work.log.pod_directory)
+            await self.on_disk(key, files.compress, work.path, limit_ns=COMPRESS_LIMIT_NS)
         except Failures as failure:
             error = str(failure)
         self.parent.tell(LogCompressed(self.ref, work, error))

@@ -22,6 +22,7 @@ from actors.containers.gc_rules import (
     GcPolicy,
     Places,
     dead_containers,
+    logs_key,
     removable_sandboxes,
     victim_of,
 )
@@ -162,8 +163,8 @@ class GcChild(Actor):
         """Remove the container, then its log: a later pass finds a log without container, but not the reverse."""
         await self.remove_from_runtime(victim)
         logs = self.tools.logs
-        pod_directory = os.path.dirname(victim.log_directory)
-        await self.on_disk(pod_directory, logs.remove_container, victim.log_directory, victim.attempt, victim.link)
+        key = logs_key(os.path.dirname(victim.log_directory))
+        await self.on_disk(key, logs.remove_container, victim.log_directory, victim.attempt, victim.link)
 
     async def remove_from_runtime(self, victim: DeadContainer) -> None:
         """Remove only the container."""
@@ -237,7 +238,7 @@ class Remover(GcChild):
         for sandbox_id in message.sandboxes:
             await self._try(self.remove_sandbox(sandbox_id), f"sandbox {sandbox_id[:13]}")
         for directory in message.log_directories:
-            await self._try(self.on_disk(directory, self.tools.logs.remove_pod, directory), directory)
+            await self._try(self.on_disk(logs_key(directory), self.tools.logs.remove_pod, directory), directory)
         for link in message.links:
             await self._try(self.on_disk(link, self.tools.logs.remove_link, link), link)
 
@@ -296,7 +297,7 @@ class PodCollector(GcChild):
             await self.remove_sandbox(sandbox_id)
         if request.log_directory:
             remove = self.tools.logs.remove_pod
-            await self.on_disk(request.log_directory, remove, request.log_directory, remains.links)
+            await self.on_disk(logs_key(request.log_directory), remove, request.log_directory, remains.links)
 
     async def _collect_surplus(self, containers: tuple[Container, ...], sandboxes: tuple[PodSandbox, ...]) -> str:
         tools = self.tools

@@ -48,3 +48,4 @@ from actors.kernel.simulated_dispatcher import SimulatedDispatcher
 from actors.kernel.supervision import ESCALATE, RESTART, STOP, Action, RestartStrategy
 from actors.kernel.system import ActorSystem
 from actors.kernel.timers import Cancellable
+from actors.kernel.turns import KeyReport, Rank

@@ -20,6 +20,7 @@ from actors.kernel.handlers import Handler
 from actors.kernel.mailbox import Mailbox
 from actors.kernel.promise import Pending
 from actors.kernel.timers import Cancellable
+from actors.kernel.turns import KeyReport, Rank
 
 T = TypeVar("T")
 
@@ -38,7 +39,11 @@ class Runnable(Protocol):
 
 
 class LaneReport(msgspec.Struct, frozen=True):
-    """One lane as data. `written_off` lists calls that hang past their deadline: (key, call, since ns)."""
+    """One lane as data. `written_off` lists calls that hang past their deadline: (key, call, since ns).
+
+    `hanging` counts them, and calls that run for long while others wait. `exhausted`: calls that hang hold every
+    thread, and the lane refuses more. `keys` are those with calls, in the order of their turns.
+    """
 
     name: str
     size: int
@@ -47,15 +52,34 @@ class LaneReport(msgspec.Struct, frozen=True):
     waiting: int
     threads: int
     written_off: tuple[tuple[str, str, int], ...]
+    hanging: int = 0
+    exhausted: bool = False
+    keys: tuple[KeyReport, ...] = ()
 
 
 class Lane(Protocol):
-    """A place for calls that can hang. At most `size` at a time in total and `per_key` for one key."""
+    """A place for calls that can hang. At most `size` at a time in total and `per_key` for one key.
+
+    Keys take turns, so a key with many calls takes no other key's turn.
+    """
 
     name: str
 
-    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Pending[T]:
-        """Run `fn(*args)` on the lane. Past its deadline it fails with `DeadlineExceededError`."""
+    def submit(
+        self,
+        key: Hashable,
+        fn: Callable[..., T],
+        *args: Any,
+        deadline_ns: int | None = None,
+        rank: Rank = Rank.NORMAL,
+        ends: bool = False,
+    ) -> Pending[T]:
+        """Run `fn(*args)` on the lane. Past its deadline it fails with `DeadlineExceededError`.
+
+        The deadline counts from now, in ns. With `Rank.FIRST` the key has its turn before keys of other calls. `ends`:
+        the call ends something. It goes before the other calls of its key, and may take the last thread of a key whose
+        calls hang. Fails with `LaneExhaustedError` on a lane in which every thread hangs.
+        """
 
     def report(self) -> LaneReport: ...
 

@@ -2,15 +2,17 @@
 
 `ThreadLane` gives them threads; `simulated_lane` has none.
 
-A lane has a limit in total (`size`) and a limit per key (a pod, say), and every call may have a deadline. A call is
-written off when it passes its deadline, or is cancelled while it runs (by the timeout of `Actor.wait`, for example).
-Its caller gets the failure, and another call may run in its place. The key keeps one slot less until the call does
-return. So a dead mount can take the slots of its own key and no others. A lane that has written off `MAX_WRITTEN_OFF`
-calls refuses more, so lost threads are bounded.
+A lane has a limit in total (`size`) and a limit per key (a pod, say), and every call may have a deadline. Keys take
+turns; `turns` has the rules. A call is written off when it passes its deadline, or is cancelled while it runs (by the
+timeout of `Actor.wait`, for example). Its caller gets the failure, and another call may run in its place.
 
 `size` is meant for short calls. A call that has run for `PATIENCE_NS` when others wait is slow: it goes on, but is not
 counted in `size` any more. So a lane may be small, and a few dead mounts hold nobody up, long before their deadlines.
 A call of a key that has a slow or lost call is slow from its beginning: a thing that hangs holds others up once.
+
+A call hangs when it is written off, or when it has run for `HANG_NS` and calls of its key or the whole lane wait. At
+most 4 calls of a key hang, and of all keys `MAX_WRITTEN_OFF` beside the slots of the lane. So lost threads are bounded.
+A lane in which each thread hangs refuses more calls, and its error names the lane and the call that hangs longest.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import abc
 import enum
 import logging
 import threading
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -28,6 +30,7 @@ from actors.kernel.dispatcher import Dispatcher, LaneReport
 from actors.kernel.errors import DeadlineExceededError, LaneExhaustedError
 from actors.kernel.promise import Promise, broken
 from actors.kernel.timers import Cancellable
+from actors.kernel.turns import Call, Rank, Turns
 
 logger = logging.getLogger("actorlet.kernel")
 
@@ -37,6 +40,7 @@ MAX_WRITTEN_OFF = 128
 IDLE_THREAD_SECONDS = 2.0
 """A thread ends after this long without a call: an unused lane costs no threads."""
 PATIENCE_NS = 1_000_000_000
+HANG_NS = 30_000_000_000
 
 
 class CallStage(enum.Enum):
@@ -48,17 +52,15 @@ class CallStage(enum.Enum):
     OVER = "over"
 
 
-@dataclass(slots=True, eq=False)
-class LaneCall:
-    """One call and the promise of its result. `slow`: it does not count towards the size of its lane."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class LaneCall(Call):
+    """One call and the promise of its result."""
 
-    key: Hashable
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     promise: Promise[Any] = field(default_factory=Promise)
     stage: CallStage = CallStage.WAITING
     started_ns: int = 0
-    slow: bool = False
     deadline: Cancellable | None = None
 
     @property
@@ -75,13 +77,12 @@ class LaneBase(abc.ABC):
         self._size = size
         self._per_key = per_key
         self._lock = threading.Condition()
-        self._waiting: dict[LaneCall, None] = {}
+        self._turns: Turns[LaneCall] = Turns(size, per_key, MAX_WRITTEN_OFF)
         self._running: dict[LaneCall, None] = {}
-        self._lost: list[LaneCall] = []
-        self._in_use: dict[Hashable, int] = {}
-        """By key: how many calls run or are lost."""
-        self._slow = 0
-        self._watching = False
+        self._lost: dict[LaneCall, None] = {}
+        self._look: Cancellable | None = None
+        self._look_ns = 0
+        """When the next look is due, if there is to be one."""
         self._threads = 0
         self._closed = False
 
@@ -97,13 +98,20 @@ class LaneBase(abc.ABC):
     def _start(self, call: LaneCall) -> None:
         """Start a call that has a slot. Under the lock."""
 
-    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Promise[T]:
-        call = LaneCall(key, fn, args)
+    def submit(
+        self,
+        key: Hashable,
+        fn: Callable[..., T],
+        *args: Any,
+        deadline_ns: int | None = None,
+        rank: Rank = Rank.NORMAL,
+        ends: bool = False,
+    ) -> Promise[T]:
+        call = LaneCall(key, rank, ends, fn=fn, args=args)
         with self._lock:
-            if self._closed or len(self._lost) >= MAX_WRITTEN_OFF:
-                reason = "is closed" if self._closed else f"has {len(self._lost)} calls that never returned"
-                return broken(LaneExhaustedError(f"lane {self.name} {reason}"))
-            self._waiting[call] = None
+            if self._closed or self._turns.is_exhausted():
+                return broken(LaneExhaustedError(f"lane {self.name} {self._why_no_more()}"))
+            self._turns.join(call)
             self._start_new(call)
         if deadline_ns is not None and not call.promise.done():
             # From here, not from the start of the call: the caller does not care why there is no answer in time.
@@ -112,11 +120,28 @@ class LaneBase(abc.ABC):
         call.promise.add_done_callback(lambda _: self._promise_ended(call))
         return call.promise
 
+    def _why_no_more(self) -> str:
+        if self._closed:
+            return "is closed"
+        calls = (*self._lost, *self._running)
+        first = min(calls, key=lambda call: call.started_ns)
+        for_s = (self._dispatcher.now_ns() - first.started_ns) // 1_000_000_000
+        return f"has {len(calls)} calls that never returned, the first of them {first.name} for {first.key}, {for_s} s"
+
     def report(self) -> LaneReport:
         with self._lock:
-            lost = tuple((str(call.key), call.name, call.started_ns) for call in self._lost)
+            turns = self._turns
             return LaneReport(
-                self.name, self._size, self._per_key, len(self._running), len(self._waiting), self._threads, lost
+                self.name,
+                self._size,
+                self._per_key,
+                len(self._running),
+                turns.waiting,
+                self._threads,
+                tuple((str(call.key), call.name, call.started_ns) for call in self._lost),
+                turns.hanging,
+                turns.is_exhausted(),
+                turns.reports(),
             )
 
     def _promise_ended(self, call: LaneCall) -> None:
@@ -126,87 +151,65 @@ class LaneBase(abc.ABC):
         with self._lock:
             if call.stage is CallStage.WAITING:
                 call.stage = CallStage.OVER
-                del self._waiting[call]
+                self._turns.leave(call)
             elif call.stage is CallStage.RUNNING:
                 call.stage = CallStage.LOST
-                self._lost.append(call)
-                self._runs_no_more(call)
+                del self._running[call]
+                self._lost[call] = None
+                self._turns.hangs(call)
                 self._start_ready()
 
-    def _has_slot(self, key: Hashable) -> bool:
-        return not self._is_full() and self._in_use.get(key, 0) < self._per_key
-
-    def _is_full(self) -> bool:
-        return len(self._running) - self._slow >= self._size
-
     def _start_all_with_a_slot(self) -> None:
-        """Start waiting calls in their order. A call that waits for its key lets the others pass."""
-        for call in list(self._waiting):
-            if self._is_full():
-                self._watch_for_slow()
-                return
-            if self._has_slot(call.key) and call.stage is CallStage.WAITING:
-                del self._waiting[call]
-                self._start(call)
+        while (call := self._turns.take()) is not None:
+            self._start(call)
+        if self._turns.waiting:
+            self._watch()
 
     def _runs(self, call: LaneCall) -> None:
         call.stage = CallStage.RUNNING
         call.started_ns = self._dispatcher.now_ns()
-        if self._hangs(call.key):
-            self._now_slow(call)
         self._running[call] = None
-        self._in_use[call.key] = self._in_use.get(call.key, 0) + 1
-
-    def _hangs(self, key: Hashable) -> bool:
-        """Whether a call of this key is slow or lost. Few keys have more than one call under way."""
-        if not self._in_use.get(key) or not self._may_have_more_slow():
-            return False
-        return any(call.key == key for call in self._lost) or any(
-            call.slow and call.key == key for call in self._running
-        )
-
-    def _now_slow(self, call: LaneCall) -> None:
-        call.slow = True
-        self._slow += 1
-
-    def _may_have_more_slow(self) -> bool:
-        return self._slow + len(self._lost) < MAX_WRITTEN_OFF
-
-    def _runs_no_more(self, call: LaneCall) -> None:
-        del self._running[call]
-        if call.slow:
-            self._slow -= 1
+        self._turns.begin(call)
 
     def _returned(self, call: LaneCall) -> bool:
         """The call has returned: free its slot. Under the lock. False when it was written off before."""
         was_lost = call.stage is CallStage.LOST
         call.stage = CallStage.OVER
-        if was_lost:
-            self._lost.remove(call)
-        else:
-            self._runs_no_more(call)
-        self._in_use[call.key] -= 1
-        if not self._in_use[call.key]:
-            del self._in_use[call.key]
+        del (self._lost if was_lost else self._running)[call]
+        self._turns.end(call)
         return not was_lost
 
-    def _watch_for_slow(self) -> None:
-        """Calls wait and the lane is full: check for slow calls when the first may be one."""
-        if self._watching or not self._may_have_more_slow():
-            return
-        first_ns = next((call.started_ns for call in self._running if not call.slow), None)
-        if first_ns is not None:
-            self._watching = True
-            after_ns = max(0, first_ns + PATIENCE_NS - self._dispatcher.now_ns())
-            self._dispatcher.schedule(after_ns, self._look_for_slow)
+    # --- slow calls, and calls that hang ----------------------------------------------------------------------------
 
-    def _look_for_slow(self) -> None:
+    def _watch(self) -> None:
+        """While calls wait, look again when the first call under way may be slow, or may hang."""
+        turns = self._turns
+        held_up = turns.under_way > turns.slow and turns.holds_up()
+        now_ns = self._dispatcher.now_ns()
+        if self._look is not None and not (held_up and self._look_ns > now_ns + PATIENCE_NS):
+            return  # calls that have begun since are not slow before it
+        due_ns: list[int] = []
+        if held_up:
+            due_ns.append(PATIENCE_NS + next(call.started_ns for call in self._running if not call.slow))
+        if turns.under_way > turns.hanging:
+            due_ns.append(HANG_NS + next(call.started_ns for call in self._running if not call.hangs))
+        if not due_ns:
+            return
+        if self._look is not None:
+            self._look.cancel()
+        self._look_ns = max(now_ns, min(due_ns))
+        self._look = self._dispatcher.schedule(self._look_ns - now_ns, self._look_at_calls)
+
+    def _look_at_calls(self) -> None:
         with self._lock:
-            self._watching = False
-            since_ns = self._dispatcher.now_ns() - PATIENCE_NS
-            for call in self._running if self._waiting else ():
-                if not call.slow and call.started_ns <= since_ns and self._may_have_more_slow():
-                    self._now_slow(call)
+            self._look = None
+            now_ns, held_up = self._dispatcher.now_ns(), self._turns.holds_up()
+            for call in self._running if self._turns.waiting else ():
+                runs_ns = now_ns - call.started_ns
+                if runs_ns >= HANG_NS:
+                    self._turns.hangs(call)
+                elif held_up and runs_ns >= PATIENCE_NS:
+                    self._turns.is_slow(call)
             self._start_all_with_a_slot()
 
 
@@ -215,7 +218,7 @@ class ThreadLane(LaneBase):
 
     def __init__(self, dispatcher: Dispatcher, name: str, size: int, per_key: int) -> None:
         super().__init__(dispatcher, name, size, per_key)
-        self._handed_over: deque[LaneCall] = deque()
+        self._handed_over: OrderedDict[LaneCall, None] = OrderedDict()
         """Calls that have a slot, until a thread takes them."""
 
     def close(self) -> None:
@@ -229,7 +232,7 @@ class ThreadLane(LaneBase):
 
     def _start(self, call: LaneCall) -> None:
         self._runs(call)
-        self._handed_over.append(call)
+        self._handed_over[call] = None
         if self._threads - len(self._lost) >= len(self._running):
             self._lock.notify()
             return
@@ -243,7 +246,7 @@ class ThreadLane(LaneBase):
     def _promise_ended(self, call: LaneCall) -> None:
         with self._lock:
             if call in self._handed_over:  # no thread has taken it
-                self._handed_over.remove(call)
+                del self._handed_over[call]
                 self._returned(call)
                 self._start_ready()
         super()._promise_ended(call)
@@ -259,7 +262,7 @@ class ThreadLane(LaneBase):
             if not self._handed_over:
                 self._threads -= 1
                 return False
-            call = self._handed_over.popleft()
+            call, _ = self._handed_over.popitem(last=False)
             call.started_ns = self._dispatcher.now_ns()
         result: Any = None
         failure: BaseException | None = None

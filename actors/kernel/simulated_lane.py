@@ -4,7 +4,8 @@ A function that returns a `Promise` simulates a call that takes long, or hangs: 
 
 The dispatcher draws whether a call is late or early. A late call is made when every ready actor has had a turn, so
 other actors run in between, and the agent may die there. An early call is made within the turn of its caller, as a fast
-thread would. While any call waits, no call is early: calls begin in the order in which they come.
+thread would. While any call waits, no call is early: calls of one key begin in the order in which they come, but for
+those that end something. Between keys the order of their turns decides, as on threads.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ class SimulatedLane(LaneBase):
         self._is_due = False
 
     def _start_new(self, call: LaneCall) -> None:
-        is_first = len(self._waiting) == 1
-        if is_first and self._has_slot(call.key) and not self._is_late():
+        is_first = self._turns.waiting == 1
+        if is_first and self._turns.could_start(call) and not self._is_late():
             self._start_all_with_a_slot()
         else:
             self._start_ready()
 
     def _start_ready(self) -> None:
-        if self._waiting and not self._is_due:
+        if self._turns.waiting and not self._is_due:
             self._is_due = True
             self._dispatcher.schedule(0, self._start_due)
 

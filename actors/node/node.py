@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import pykka
 
-from actors.kernel import ActorSystem, Dispatcher, LateActor, SystemReport
+from actors.kernel import ActorSystem, Dispatcher, LaneReport, LateActor, SystemReport
 from actors.messages.counts import (
     CountPlugins,
     CountPods,
@@ -203,6 +203,10 @@ class NodeAgent:
     def report(self) -> SystemReport:
         """The tree of actors, as data."""
         return self.system.report()
+
+    def lanes(self) -> tuple[LaneReport, ...]:
+        """The lanes, with the place of each pod that has calls there."""
+        return self.system.dispatcher.lanes()
 
     def late_actors(self) -> tuple[LateActor, ...]:
         """The actors that fail the health check; empty when all are healthy."""

@@ -209,6 +209,9 @@ class NodeNumbers:
         lanes = report.lanes
         yield FamilyRows(own.LANE_RUNNING, [MetricRow((lane.name,), lane.running) for lane in lanes])
         yield FamilyRows(own.LANE_WAITING, [MetricRow((lane.name,), lane.waiting) for lane in lanes])
+        waiting_keys = [(lane.name, sum(key.waiting > 0 for key in lane.keys)) for lane in lanes]
+        yield FamilyRows(own.LANE_KEYS_WAITING, [MetricRow((name,), count) for name, count in waiting_keys])
+        yield FamilyRows(own.LANE_HANGING, [MetricRow((lane.name,), lane.hanging) for lane in lanes])
         yield FamilyRows(own.LANE_THREADS, [MetricRow((lane.name,), lane.threads) for lane in lanes])
         yield FamilyRows(own.LANE_WRITTEN_OFF, [MetricRow((lane.name,), len(lane.written_off)) for lane in lanes])
 

@@ -1,13 +1,14 @@
 """The disk use of pods: a part of the `NodeStatsActor`.
 
-The disk of a pod is counted at most once a minute, on a lane. Each mount is measured by itself. If a storage driver
-measures its volumes, its numbers are used instead. A dead mount or a hanging driver costs only the numbers of its own
-volumes, and nothing waits for it twice.
+The disk of a pod is counted at most once a minute, on a lane whose keys are the pods. Each mount is measured by
+itself. If a storage driver measures its volumes, its numbers are used instead. A dead mount or a hanging driver costs
+only the numbers of its own volumes. Nothing waits for it twice: a call that has not ended is not made again. A pod with
+more than two dead mounts has no numbers of its other mounts, since its calls wait for a thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -23,21 +24,37 @@ from runtime.volumes.capability import NodeVolumes, VolumeFailedError, VolumePla
 
 SECOND_NS = 1_000_000_000
 COUNT_NS = 60 * SECOND_NS
-"""The limit for counting one pod's disk, and for one answer of a driver."""
+"""The limit for counting one pod's disk, for a look at a mount, and for one answer of a driver."""
 PAUSES_NS = tuple(SECOND_NS * each // 100 for each in (0, 1, 4, 10, 35, 50, 100))
 """The steps of waiting for the disks of new pods: two seconds in all."""
 DRIVERS_AT_ONCE = 4
+ASKED_AT_ONCE = 32
+"""Volumes of one pod that its drivers are asked about after one count.
+
+The others have their turn after the next counts. Each driver answers one question after the other, so a pod with very
+many volumes delays the numbers of others by these.
+"""
+LATE = f"it has not ended within {COUNT_NS // SECOND_NS} s and is still under way"
 _FAILURES = (OSError, VolumeFailedError, DeadlineExceededError, LaneExhaustedError)
 
 
 class _Count(NamedTuple):
     """The measurement of one pod's disk."""
 
+    began_ns: int
     disk: Pending[PodDisk]
     of_drivers: Pending[tuple[tuple[VolumePlace, str], ...]]
 
     def done(self) -> bool:
         return self.disk.done() and self.of_drivers.done()
+
+
+class _Look(NamedTuple):
+    """The look at one mount of the pod."""
+
+    uid: str
+    began_ns: int
+    reading: Pending[FsReading]
 
 
 class _Volume(NamedTuple):
@@ -84,10 +101,12 @@ class PodDisks:
         self._counting: dict[str, _Count] = {}
         self._readings: dict[str, FsReading] = {}
         """Key of a volume -> what was last known of it."""
-        self._asking: dict[str, tuple[_Volume, Pending[FsReading | None]]] = {}
-        """Key of a volume -> the question to its driver."""
-        self._looking: dict[str, Pending[FsReading]] = {}
+        self._asking: dict[str, tuple[str, _Volume, Pending[FsReading | None]]] = {}
+        """Key of a volume -> the UID of its pod, and the question to its driver."""
+        self._looking: dict[str, _Look] = {}
         """Key of a volume -> the look at it."""
+        self._first_to_ask: dict[str, int] = {}
+        """UID -> which of its volumes of drivers is to be asked about first, after the next count."""
         self._troubles: dict[str, str] = {}
         """UID, or key of a volume -> why it has no numbers."""
 
@@ -112,7 +131,7 @@ class PodDisks:
                 continue
             self._counted_ns[uid] = now_ns
             self._counting[uid] = self._begin(uid, pod_log_directory(self._pod_logs, meta.namespace, meta.name, uid))
-        new = [uid for uid in self._counting if uid not in self._disks]
+        new = [uid for uid in self._counting if uid not in self._disks and uid not in self._troubles]
         for pause_ns in PAUSES_NS:
             self._harvest()
             if not any(uid in self._counting for uid in new) and not (new and self._unanswered() - hung):
@@ -125,6 +144,7 @@ class PodDisks:
         self._disks = {uid: disk for uid, disk in self._disks.items() if uid in uids}
         self._volumes = {uid: volumes for uid, volumes in self._volumes.items() if uid in uids}
         self._counted_ns = {uid: at_ns for uid, at_ns in self._counted_ns.items() if uid in uids}
+        self._first_to_ask = {uid: first for uid, first in self._first_to_ask.items() if uid in uids}
         there = {volume.key for volumes in self._volumes.values() for volume in volumes}
         self._readings = {key: reading for key, reading in self._readings.items() if key in there}
         self._troubles = {key: text for key, text in self._troubles.items() if key in there or key in uids}
@@ -133,17 +153,28 @@ class PodDisks:
         return {*self._asking, *self._looking}
 
     def _begin(self, uid: str, log_directory: str) -> _Count:
-        lane, began_ns, what = disk_lane(self._actor), self._actor.now_ns(), f"pod {uid}"
-        counting = lane.submit(what, self._host.pod_disk, uid, log_directory, deadline_ns=COUNT_NS)
+        lane, began_ns = self._lane(), self._actor.now_ns()
+        counting = lane.submit(uid, self._host.pod_disk, uid, log_directory)
         counting.add_done_callback(
             lambda _: self._meters.took(VOLUME_COLLECTION, self._actor.now_ns() - began_ns, "pod")
         )
-        return _Count(counting, lane.submit(what, self._node_volumes.of_drivers, uid, deadline_ns=COUNT_NS))
+        return _Count(began_ns, counting, lane.submit(uid, self._node_volumes.of_drivers, uid))
+
+    def _lane(self) -> Lane:
+        """Without deadlines: a call is not made again before it has ended."""
+        return self._actor.lane("stats-pods", size=2, per_key=2)
 
     # --- what has ended ---------------------------------------------------------------------------------------------
 
     def _harvest(self) -> None:
         """Collect what has ended. A failed count is repeated when it is due."""
+        late_ns = self._actor.now_ns() - COUNT_NS
+        for uid, count in self._counting.items():
+            if count.began_ns <= late_ns and uid in self._counted_ns:
+                self._troubles[uid] = f"the disk of pod {uid}: {LATE}"
+        for path, look in self._looking.items():
+            if look.began_ns <= late_ns and look.uid in self._counted_ns:
+                self._unknown(path, f"the volume mounted at {path}: {LATE}")
         for uid in [uid for uid, count in self._counting.items() if count.done()]:
             count = self._counting.pop(uid)
             try:
@@ -153,10 +184,10 @@ class PodDisks:
                 continue
             self._troubles.pop(uid, None)
             self._disks[uid], self._volumes[uid] = disk, _left_out(disk, of_drivers)
-            for volume in self._volumes[uid]:
-                self._measure(volume)
-        for key in [key for key, (_, pending) in self._asking.items() if pending.done()]:
-            volume, pending = self._asking.pop(key)
+            for volume in self._to_measure(uid):
+                self._measure(uid, volume)
+        for key in [key for key, (_, _, pending) in self._asking.items() if pending.done()]:
+            uid, volume, pending = self._asking.pop(key)
             try:
                 reading = pending.result(0)
             except _FAILURES as failure:
@@ -165,26 +196,36 @@ class PodDisks:
             if reading is not None:
                 self._known(key, reading)
             elif volume.path:
-                self._look(volume.path)
-        for path in [path for path, looking in self._looking.items() if looking.done()]:
+                self._look(uid, volume.path)
+        for path in [path for path, look in self._looking.items() if look.reading.done()]:
             try:
-                self._known(path, self._looking.pop(path).result(0))
+                self._known(path, self._looking.pop(path).reading.result(0))
             except _FAILURES as failure:
                 self._unknown(path, f"the volume mounted at {path}: {failure}")
 
-    def _measure(self, volume: _Volume) -> None:
+    def _to_measure(self, uid: str) -> Iterator[_Volume]:
+        """All mounts of the pod that no driver measures, and some of its other volumes."""
+        volumes = self._volumes[uid]
+        yield from (each for each in volumes if each.place is None)
+        of_drivers = [each for each in volumes if each.place is not None]
+        if of_drivers:
+            first = self._first_to_ask.get(uid, 0) % len(of_drivers)
+            self._first_to_ask[uid] = first + ASKED_AT_ONCE
+            yield from (*of_drivers[first:], *of_drivers[:first])[:ASKED_AT_ONCE]
+
+    def _measure(self, uid: str, volume: _Volume) -> None:
         if volume.key in self._asking or volume.key in self._looking:
             return
         if volume.place is None:
-            self._look(volume.path)
+            self._look(uid, volume.path)
             return
         lane = self._actor.lane("stats-drivers", size=DRIVERS_AT_ONCE, per_key=1)
         asked = lane.submit(volume.driver, self._node_volumes.measure, volume.place, deadline_ns=COUNT_NS)
-        self._asking[volume.key] = volume, asked
+        self._asking[volume.key] = uid, volume, asked
 
-    def _look(self, path: str) -> None:
-        lane = disk_lane(self._actor)
-        self._looking[path] = lane.submit(f"mount {path}", self._host.filesystem, path, deadline_ns=COUNT_NS)
+    def _look(self, uid: str, path: str) -> None:
+        reading = self._lane().submit(uid, self._host.filesystem, path)
+        self._looking[path] = _Look(uid, self._actor.now_ns(), reading)
 
     def _known(self, key: str, reading: FsReading) -> None:
         self._readings[key] = reading
@@ -204,7 +245,7 @@ class PodDisks:
 
 
 def disk_lane(actor: Actor) -> Lane:
-    """The lane that measures the disks of the node and its pods."""
+    """The lane that measures the disks of the node."""
     return actor.lane("stats-disk", size=2, per_key=1)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from actors.kernel import Actor, Lane, Pending
+from actors.kernel import Actor, Lane, Pending, Rank
 from actors.messages.events import pod_event
 from actors.messages.pods import LookAgain, RuntimePod, RuntimeStateObserved
 from actors.messages.status import PodStatusChanged
@@ -28,7 +28,7 @@ from actors.pod_status.api_status import NOT_FORCED, StatusNodeView, pod_ips
 from actors.pod_status.conditions import ResizeCondition
 from actors.pod_status.whole_resources import MEMORY_UNLIMITED_V1
 from config.objects import Pod, PodStatus
-from config.pods.identity import field_path
+from config.pods.identity import field_path, is_critical
 
 T = TypeVar("T")
 
@@ -191,7 +191,8 @@ class PodView:
         """Run a short call on the pod's files on a lane, because the disk may hang."""
         if self._disk is None:
             self._disk = self._worker.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        return self._disk.submit(self.uid, call, *args, deadline_ns=deadline_ns)
+        rank = Rank.FIRST if self.pod is not None and is_critical(self.pod) else Rank.NORMAL
+        return self._disk.submit(self.uid, call, *args, deadline_ns=deadline_ns, rank=rank)
 
     def seen(self) -> ObservedPod:
         """The picture after the last look and the calls since."""

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor, Message, handles
+from actors.kernel import Actor, Message, Pending, Rank, handles
 from actors.model.allocation import NOTHING_KEPT, Book, KeptBook, actuated_in, book_in
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.resources.book_saves import BookSaves
 from runtime.files.state_file import UnreadableStateError
 from runtime.state.allocation_file import AllocationFile
+
+T = TypeVar("T")
 
 SECOND_NS = 1_000_000_000
 DISK_NS = 15 * SECOND_NS
@@ -91,7 +94,7 @@ class BookKeeper:
     def read(self) -> None:
         """Begin: the actor has started."""
         self._disk = self._manager.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        self._manager.attempt(lambda: self._disk.submit("book", _read, self._file, deadline_ns=DISK_NS), BookRead)
+        self._manager.attempt(partial(self._on_disk, _read, self._file), BookRead)
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
@@ -105,9 +108,13 @@ class BookKeeper:
         if self.book is None or (number := self._saves.begin()) is None:
             return
         written = self.book.written(without=self._reserved)
-        save = partial(self._disk.submit, "book", self._file.save, written.allocated, written.actuated)
-        self._manager.attempt(partial(save, deadline_ns=DISK_NS), lambda _, error: BookSaved(number, error))
+        save = partial(self._on_disk, self._file.save, written.allocated, written.actuated)
+        self._manager.attempt(save, lambda _, error: BookSaved(number, error))
         self._manager.after(SAVE_PATIENCE_NS, SaveLate(number), key=("save", number))
+
+    def _on_disk(self, operation: Callable[..., T], *args: Any) -> Pending[T]:
+        """Use the file. It goes first: every pod that comes waits for it."""
+        return self._disk.submit("book", operation, *args, deadline_ns=DISK_NS, rank=Rank.FIRST)
 
     @handles(SaveLate)
     def save_late(self, message: SaveLate) -> None:

@@ -20,6 +20,11 @@ from runtime.state.id_files import IdFiles
 T = TypeVar("T")
 
 DISK_NS = 15_000_000_000
+ALL_IDS = "ids"
+"""The key of calls about all pods.
+
+A call about one pod has its UID: a record that hangs costs its own slots.
+"""
 
 
 class UserNamespaceActor(Actor):
@@ -52,7 +57,7 @@ class UserNamespaceActor(Actor):
         if slots is not None and not known and message.uid not in self._refused:
             return
         try:
-            await self._on_disk(self._files.remove, message.uid)
+            await self._on_disk(message.uid, self._files.remove, message.uid)
         except (OSError, DeadlineExceededError, LaneExhaustedError) as failure:
             # The record goes with the pod's directory; until then the ids stay with the pod.
             self.log.warning("the record of the ids of pod %s cannot be removed: %s", message.uid, failure)
@@ -71,14 +76,14 @@ class UserNamespaceActor(Actor):
         given = slots.give(uid)
         if uid not in self._recorded:
             # A failed write may still have happened: the ids stay with the pod, and the write is tried again.
-            await self._on_disk(self._files.write, uid, document(given))
+            await self._on_disk(uid, self._files.write, uid, document(given))
             self._recorded.add(uid)
         return given
 
     async def _read(self) -> Slots:
-        users, groups = await self._on_disk(self._files.subordinate)
+        users, groups = await self._on_disk(ALL_IDS, self._files.subordinate)
         slots = Slots(node_range(users, groups, self._ids_per_pod, self._max_pods), self._ids_per_pod)
-        records = await self._on_disk(self._files.records)
+        records = await self._on_disk(ALL_IDS, self._files.records)
         for uid, text in sorted(records.items()):
             try:
                 slots.restore(uid, read_document(text))
@@ -88,6 +93,6 @@ class UserNamespaceActor(Actor):
                 self.log.warning("the ids of pod %s cannot be kept: %s", uid, fault)
         return slots
 
-    async def _on_disk(self, operation: Callable[..., T], *args: str) -> T:
+    async def _on_disk(self, key: str, operation: Callable[..., T], *args: str) -> T:
         lane = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        return await self.wait(lane.submit("ids", operation, *args, deadline_ns=DISK_NS), what="the records of ids")
+        return await self.wait(lane.submit(key, operation, *args, deadline_ns=DISK_NS), what="the records of ids")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actors.kernel import SystemReport
+from cli.inspect.lane_words import lane_line
 from cli.inspect.local_views import ACTORS, PODS, pods_in, report_in
 from cli.inspect.pods import answer_of, console, options_of
 from cli.inspect.tables import actor_table, names_of
@@ -34,10 +35,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def summary(report: SystemReport) -> str:
     """The rest of the report in a few lines."""
     lines = [f"\n{len(report.actors)} actors, {report.dead_letters} dead letters"]
-    for lane in report.lanes:
-        if lane.running or lane.waiting or lane.written_off:
-            hangs = ", ".join(f"{key}: {call}" for key, call, _ in lane.written_off)
-            text = f"lane {lane.name}: {lane.running} of {lane.size} at work, {lane.waiting} waiting"
-            lines.append(f"{text}, given up: {hangs}" if hangs else text)
+    lines += filter(None, map(lane_line, report.lanes))
     lines += [f"{path} has held a thread for too long" for path, _ in report.stuck]
     return "\n".join(lines)

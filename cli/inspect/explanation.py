@@ -62,6 +62,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     `doing`: what its worker waits for at this moment, mostly empty. `gone`: when this node finished with it, or empty.
     `refused`: why this node does not take the pod's manifest, a line for each fault. A pod that only a refused manifest
     describes has the status `Refused` and no UID. `source`: where the pod is from (file, http, http-push, api).
+    `lanes`: where its calls wait for their turn, or hang.
     """
 
     uid: str
@@ -80,6 +81,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     waits: tuple[PodWaiting, ...]
     refused: tuple[str, ...] = ()
     source: str = ""
+    lanes: tuple[str, ...] = ()
 
 
 def refusal_explained(wanted: str, refusals: Sequence[SourceProblem], wall_ns: int) -> Explanation:
@@ -107,7 +109,12 @@ def refusal_explained(wanted: str, refusals: Sequence[SourceProblem], wall_ns: i
 
 
 def explanation_of(
-    story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int, refused: tuple[str, ...] = ()
+    story: PodStory,
+    pod: Pod | None,
+    doing: tuple[str, int],
+    wall_ns: int,
+    refused: tuple[str, ...] = (),
+    lanes: tuple[str, ...] = (),
 ) -> Explanation:
     """Explain `pod` (with its published status; None when it is gone).
 
@@ -132,6 +139,7 @@ def explanation_of(
         waits=tuple(_waiting(wait, story) for wait in story.waits),
         refused=refused,
         source=(source_of(pod) if pod is not None else None) or "",
+        lanes=lanes,
     )
 
 
@@ -230,15 +238,17 @@ def next_lines(told: Explanation) -> Iterator[str]:
         return
     if told.doing:
         yield f"its worker waits for {told.doing}"
+    yield from told.lanes
     for wait in told.waits:
         when = ""
         if wait.until:
             ahead_ns = _ns(wait.until) - _ns(told.asked)
             when = f" in {seconds(ahead_ns)}, at {_clock(wait.until, told.asked[:10])}" if ahead_ns > 0 else " now"
         yield f"{wait.subject}: {wait.then}{when}"
-    if not told.waits and not told.doing and told.why and not told.gone:
+    is_under_way = told.waits or told.doing or told.lanes
+    if not is_under_way and told.why and not told.gone:
         yield "it is looked at again when something changes"
-    elif not told.waits and not told.doing:
+    elif not is_under_way:
         yield f"nothing, until something changes{WELL if told.status == RUNNING else ''}"
 
 

@@ -18,6 +18,7 @@ from actors.messages.history import KnownPod, PodStory
 from actors.messages.pods import SourceProblem
 from actors.node.node import NodeAgent
 from cli.inspect.explanation import Explanation, explanation_of, refusal_explained
+from cli.inspect.lane_words import places_of
 from cli.inspect.pod_choice import NoSuchPodError, choose, refusals_of
 from config.documents.codec import from_builtins
 from config.objects import Pod
@@ -90,7 +91,8 @@ def explanation(node: NodeAgent, wanted: str) -> Explanation:
         raise NoSuchPodError(f"{nobody}{_unread(problems)}") from None
     story = node.story(chosen.uid) or PodStory(chosen.uid, chosen.namespace, chosen.name, "", 0, (), 0, ())
     doing = node.worker_waits_for(chosen.uid)
-    return explanation_of(story, pods.get(chosen.uid), doing, node.wall_ns(), tuple(map(str, refusals)))
+    lanes = tuple(places_of(chosen.uid, node.lanes()))
+    return explanation_of(story, pods.get(chosen.uid), doing, node.wall_ns(), tuple(map(str, refusals)), lanes)
 
 
 def _unread(problems: Sequence[SourceProblem]) -> str:

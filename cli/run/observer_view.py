@@ -3,7 +3,7 @@
     node              name, version, time of the look, late actors
     condition/TYPE    of the Node object
     actor/PATH        one actor: state, mailbox, restarts, last failure, slowest handler
-    lane/NAME         one lane: calls that run and wait, those written off
+    lane/NAME         one lane: calls that run, wait and hang, and of whom
     pod/UID           one pod, as `actorlet pods` shows it
     problem/N         what the sources cannot use
 
@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from actors.kernel import LaneReport
 from actors.kernel.inspection import ActorInfo
 from actors.node.node import NodeAgent
 from cli.inspect.explanation import stamp
@@ -30,6 +31,8 @@ from config.pods.words import has_arrived, pod_line, trouble
 NOTICEABLE_NS = 1_000_000_000
 """Shorter waits are left out: they are over at the next look."""
 MILLISECOND_NS = 1_000_000
+SHOWN_KEYS = 20
+"""Of each lane: those that have the next turns, or whose calls hang."""
 POD = "pod/"
 NOTHING: Mapping[str, bytes] = {}
 
@@ -56,15 +59,7 @@ def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -
     for actor in report.actors:
         parts[f"actor/{actor.path or '/'}"] = _actor(actor, wall_ns, actor.path in late)
     for lane in report.lanes:
-        lost = [{"key": key, "call": call} for key, call, _ in lane.written_off]
-        parts[f"lane/{lane.name}"] = {
-            "running": lane.running,
-            "waiting": lane.waiting,
-            "size": lane.size,
-            "perKey": lane.per_key,
-            "threads": lane.threads,
-            "lost": lost,
-        }
+        parts[f"lane/{lane.name}"] = _lane(lane)
     pods = node.pods_if_known()
     for pod in pods or ():
         parts[f"{POD}{pod.metadata.uid}"] = _pod(pod, wall_ns)
@@ -99,6 +94,22 @@ def _actor(actor: ActorInfo, wall_ns: int, late: bool) -> Mapping[str, Any]:
         "failure": actor.last_failure,
         "waitingFor": actor.waiting_for if actor.handling_for_ns >= NOTICEABLE_NS else "",
         "handlingSince": _since(wall_ns, actor.handling_for_ns),
+    }
+
+
+def _lane(lane: LaneReport) -> Mapping[str, Any]:
+    troubled = [key for key in lane.keys if key.waiting or key.hanging]
+    return {
+        "running": lane.running,
+        "waiting": lane.waiting,
+        "hanging": lane.hanging,
+        "size": lane.size,
+        "perKey": lane.per_key,
+        "threads": lane.threads,
+        "full": lane.exhausted,
+        "lost": [{"key": key, "call": call} for key, call, _ in lane.written_off],
+        "keys": troubled[:SHOWN_KEYS],
+        "moreKeys": len(troubled[SHOWN_KEYS:]),
     }
 
 

@@ -31,7 +31,8 @@ while nobody asks nothing is read. A first question takes half a second, since a
 | image and container file systems | the runtime says where and how much, `statvfs` the rest |
 
 A disk that does not answer costs its own numbers: its calls run on a lane, are waited for two seconds in all, and one
-that hangs is not asked again. What could not be had is counted in `actorlet_stats_problems`.
+that hangs is not asked again. Pods take turns, and a driver is asked about 32 volumes of a pod after each count. What
+could not be had is counted in `actorlet_stats_problems`.
 `actors/eviction/signals.py` makes the signals of eviction of the same sample.
 
 While the runtime does not say which pods there are, `/stats/summary` is 500 and no list without pods, and the pages

@@ -36,6 +36,12 @@ DEAD_LETTERS = counter(
 LANE_RUNNING = gauge("actorlet_lane_running_calls", "Calls that run on a lane.", "lane")
 LANE_WAITING = gauge("actorlet_lane_waiting_calls", "Calls that wait for a lane.", "lane")
 LANE_THREADS = gauge("actorlet_lane_threads", "Threads of a lane, lost ones included.", "lane")
+LANE_HANGING = gauge(
+    "actorlet_lane_hanging_calls",
+    "Calls that are written off, or run for over 30 s while others wait.",
+    "lane",
+)
+LANE_KEYS_WAITING = gauge("actorlet_lane_waiting_keys", "Pods or things with calls that wait for a lane.", "lane")
 LANE_WRITTEN_OFF = gauge("actorlet_lane_written_off_calls", "Calls that hang past their deadline on a lane.", "lane")
 REFUSED = counter(
     "actorlet_metrics_refused_total", "Measurements not kept, as their family has too many series.", "family"

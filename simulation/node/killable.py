@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
-from actors.kernel import Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise
+from actors.kernel import Cancellable, Dispatcher, KernelError, Lane, LaneReport, Pending, Promise, Rank
 from actors.kernel.actor_base import ActorBase
 from actors.kernel.dispatcher import Runnable, Trace
 from actors.kernel.mailbox import Mailbox
@@ -220,7 +220,15 @@ class _KillableLane:
         self._agent = agent
         self._lane = lane
 
-    def submit(self, key: Hashable, fn: Callable[..., T], *args: Any, deadline_ns: int | None = None) -> Pending[T]:
+    def submit(
+        self,
+        key: Hashable,
+        fn: Callable[..., T],
+        *args: Any,
+        deadline_ns: int | None = None,
+        rank: Rank = Rank.NORMAL,
+        ends: bool = False,
+    ) -> Pending[T]:
         if not self._agent.alive:
             return Promise()
 
@@ -240,7 +248,7 @@ class _KillableLane:
                 agent.lives_through(f"after {name}")
 
         call.__qualname__ = name
-        pending = self._lane.submit(key, call, deadline_ns=deadline_ns)
+        pending = self._lane.submit(key, call, deadline_ns=deadline_ns, rank=rank, ends=ends)
         # Of a call on which the agent has died it hears nothing, even where the call was made within its turn.
         return pending if self._agent.alive else Promise()
 

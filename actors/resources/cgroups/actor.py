@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from actors.kernel import Actor, Message, handles, part
+from actors.kernel import Actor, Message, Rank, handles, part
 from actors.messages.admission import (
     AllocationReleased,
     CgroupResized,
@@ -45,13 +45,14 @@ from actors.resources.cgroups.outcomes import (
     StrangerSeen,
     driver_told,
     group_resized,
+    groups_removed,
     limits_enforced,
     problems_of,
     stranger_seen,
 )
 from actors.resources.cgroups.plan import PODS, CgroupPlan
 from actors.start.resources import MINIMUM_SHARES
-from config.pods.identity import QosClass, qos_class
+from config.pods.identity import QosClass, is_critical, qos_class
 from config.pods.requests import pod_requests
 from config.values.quantity import QuantityError
 from runtime.cgroups.capability import CgroupLimits
@@ -71,6 +72,7 @@ SETTLE_NS = SECOND_NS
 
 Then the tiers are updated, and the cgroups of ended pods removed.
 """
+PROCESSES, TIERS, LIST = "cgroups: processes", "cgroups: tiers", "cgroups: list"
 ENFORCED = "NodeAllocatableEnforced"
 FIRST_WITHOUT = "1.37.0"
 """The first version of Kubernetes that will require the runtime to name its cgroup driver (spec 10.1)."""
@@ -123,14 +125,24 @@ class CgroupActor(Actor):
         self.every(KEEP_UP_NS, KeepUp())
 
     def _on_lane(
-        self, what: str, then: Callable[[T | None, str], Message], operation: Callable[..., T], *args: object
+        self,
+        key: str,
+        then: Callable[[T | None, str], Message],
+        operation: Callable[..., T],
+        *args: object,
+        rank: Rank = Rank.NORMAL,
+        ends: bool = False,
     ) -> None:
-        """Use the lane of short disk calls: a thread of its own would mostly be idle."""
-        self.attempt(partial(self._disk.submit, f"cgroups: {what}", operation, *args, deadline_ns=LANE_NS), then)
+        """Use the lane of short disk calls: a thread of its own would mostly be idle.
 
-    def _write(self, what: str, operation: Callable[..., tuple[str, ...]], *args: object) -> None:
+        `key`: the UID of a pod, or one of the texts below for work of the node.
+        """
+        submit = partial(self._disk.submit, deadline_ns=LANE_NS, rank=rank, ends=ends)
+        self.attempt(partial(submit, key, operation, *args), then)
+
+    def _write(self, key: str, operation: Callable[..., tuple[str, ...]], *args: object) -> None:
         """Write limits that nobody waits for."""
-        self._on_lane(what, lambda told, error: LimitsWritten(problems_of(told, error)), operation, *args)
+        self._on_lane(key, lambda told, error: LimitsWritten(problems_of(told, error)), operation, *args)
 
     # --- the cgroup driver and the ground ---------------------------------------------------------------------------
 
@@ -159,10 +171,10 @@ class CgroupActor(Actor):
         if operations is None:
             return
         if plan.kubelet_cgroups or plan.system_cgroups:
-            self._write("processes", operations.take_in, plan.kubelet_cgroups, plan.system_cgroups)
+            self._write(PROCESSES, operations.take_in, plan.kubelet_cgroups, plan.system_cgroups)
         if plan.per_qos:
             self._written = self._tiers()
-            self._on_lane("tiers", GroundPrepared, operations.prepare, tuple(self._written.items()))
+            self._on_lane(TIERS, GroundPrepared, operations.prepare, tuple(self._written.items()), rank=Rank.FIRST)
 
     @handles(GroundPrepared)
     def prepared(self, message: GroundPrepared) -> None:
@@ -214,14 +226,8 @@ class CgroupActor(Actor):
         operations = self._operations
         if operations is None or not self._plan.per_qos or not self._is_usable():
             return
-        gone = self._book.begin_removing(AT_ONCE)
-        if gone:
-            self._on_lane(
-                "remove",
-                lambda told, error: PodGroupsRemoved(tuple((uid, (error,)) for uid in gone) if told is None else told),
-                operations.remove,
-                gone,
-            )
+        while gone := self._book.begin_removing(AT_ONCE):
+            self._on_lane(gone[0], partial(groups_removed, gone), operations.remove, gone, ends=True)
 
     # --- pods are resized -------------------------------------------------------------------------------------------
 
@@ -240,7 +246,8 @@ class CgroupActor(Actor):
             message.worker.tell(CgroupResized(message.before is not None, str(fault)))
             return
         group = PodGroup(pod.metadata.uid, qos, limits, adopt=True)
-        self._on_lane(f"resize {group.uid}", partial(group_resized, message), self._operations.resize, group)
+        resized, rank = partial(group_resized, message), Rank.FIRST if is_critical(pod) else Rank.NORMAL
+        self._on_lane(group.uid, resized, self._operations.resize, group, rank=rank)
 
     @handles(PodGroupResized)
     def resized(self, message: PodGroupResized) -> None:
@@ -263,7 +270,7 @@ class CgroupActor(Actor):
         left = {uid: problems for uid, problems in message.removed if problems}
         for uid, problems in left.items():
             self.log.warning("the cgroup of pod %s is not gone yet: %s", uid, problems[0])
-        self._book.removed(left)
+        self._book.removed([uid for uid, _ in message.removed], left, came_to_nothing=bool(message.error))
         if left:
             self.after(TRY_AGAIN_NS, TryAgain())
         else:
@@ -286,7 +293,7 @@ class CgroupActor(Actor):
             return
         self._listed_uids = None
         self._book.expel(self._book.forgotten(known))
-        self._on_lane("list", lambda uids, error: PodGroupsListed(uids or (), known, error), operations.uids)
+        self._on_lane(LIST, lambda uids, error: PodGroupsListed(uids or (), known, error), operations.uids)
         self._take_away()
 
     @handles(PodGroupsListed)
@@ -307,7 +314,7 @@ class CgroupActor(Actor):
         if self._operations is None or not self._book.strangers((uid,), message.known):
             return
         if message.has_volumes:
-            self._write("tiers", self._operations.weaken, (uid,), _NEXT_TO_NOTHING)
+            self._write(TIERS, self._operations.weaken, (uid,), _NEXT_TO_NOTHING)
         else:
             self.log.info("removing the cgroup of the unknown pod %s", uid)
             self._book.expel((uid,))
@@ -327,7 +334,7 @@ class CgroupActor(Actor):
         tiers = self._tiers()
         if self._operations is not None and self._is_usable() and tiers != self._written:
             self._written = tiers
-            self._write("tiers", self._operations.write_tiers, tuple(tiers.items()))
+            self._write(TIERS, self._operations.write_tiers, tuple(tiers.items()))
 
     def _tiers(self) -> Mapping[QosClass, CgroupLimits]:
         guaranteed, burstable = self._book.sum_of(QosClass.GUARANTEED), self._book.sum_of(QosClass.BURSTABLE)
@@ -354,7 +361,7 @@ class CgroupActor(Actor):
             return
         for wanted in self._plan.enforcements(self._capacity, self._driver):
             if self._enforced.get(wanted.what) != wanted.limits:
-                self._on_lane(wanted.what, partial(limits_enforced, wanted), operations.enforce, wanted)
+                self._on_lane(f"cgroups: {wanted.what}", partial(limits_enforced, wanted), operations.enforce, wanted)
 
     @handles(LimitsEnforced)
     def enforced(self, message: LimitsEnforced) -> None:

@@ -41,7 +41,11 @@ class CgroupBook:
         """Those of them that nobody waits for any more."""
         self._suspects: set[str] = set()
         """Pods of turns that came to nothing."""
-        self._removing: frozenset[str] = frozenset()
+        self._removing: set[str] = set()
+        self._batch: tuple[str, ...] = ()
+        """Those of them that one call removes together."""
+        self._stuck: set[str] = set()
+        """Pods of removals that came to nothing: any of them may be the reason."""
 
     # --- making -----------------------------------------------------------------------------------------------------
 
@@ -57,11 +61,13 @@ class CgroupBook:
 
         () when none waits, or while others are being made that are not slow.
 
-        A suspect has a turn of its own, which is slow from its beginning: it holds others up once.
+        Critical pods go first. A suspect has a turn of its own, which is slow from its beginning: it holds others up
+        once.
         """
         if self.waits_for_turn() or not self.wanted:
             return ()
         free = [uid for uid in self.wanted if uid not in self._removing and uid not in self._making]
+        free.sort(key=lambda uid: not self.wanted[uid].allocation.critical)
         others = [uid for uid in free if uid not in self._suspects][:at_most]
         turn = {uid: self.wanted.pop(uid) for uid in others or free[:1]}
         if not others:
@@ -120,6 +126,7 @@ class CgroupBook:
     def put(self, uid: str, member: Member) -> bool:
         """Add the pod to its tier; False when it has ended meanwhile."""
         self._suspects.discard(uid)
+        self._stuck.discard(uid)
         if uid in self._leaving:
             return False
         self._take_out(uid)
@@ -166,19 +173,30 @@ class CgroupBook:
         return tuple(uid for uid in self._members if uid not in known and uid not in self._making)
 
     def begin_removing(self, at_most: int) -> tuple[str, ...]:
-        """The next cgroups to remove; () when there is none, or while others are being removed."""
-        if self._removing or not self._leaving:
-            return ()
-        turn = tuple([uid for uid in self._leaving if uid not in self._making][:at_most])
+        """The next cgroups to remove in one call; () when there is none.
+
+        One call removes many, and the next many wait for it. Those of a call that came to nothing are removed one by
+        one, beside the others: one that hangs must keep no other cgroup here.
+        """
+        free = [uid for uid in self._leaving if uid not in self._making and uid not in self._removing]
+        many = () if self._batch else tuple([uid for uid in free if uid not in self._stuck][:at_most])
+        turn = many or tuple([uid for uid in free if uid in self._stuck][:1])
         for uid in turn:
             del self._leaving[uid]
-        self._removing = frozenset(turn)
+        self._batch = many or self._batch
+        self._removing.update(turn)
         return turn
 
-    def removed(self, left: Collection[str]) -> None:
-        """The last turn is removed, except `left`: those are tried again unless a pod wants them."""
-        self.found -= self._removing - set(left)
-        self._removing = frozenset()
+    def removed(self, turn: Collection[str], left: Collection[str], *, came_to_nothing: bool = False) -> None:
+        """A turn is removed, except `left`: those are tried again unless a pod wants them."""
+        gone = set(turn).difference(left)
+        self.found -= gone
+        self._stuck -= gone
+        if came_to_nothing:
+            self._stuck.update(left)
+        self._removing.difference_update(turn)
+        if not self._removing.intersection(self._batch):
+            self._batch = ()
         for uid in left:
             if uid not in self.wanted:
                 self._leaving[uid] = None
@@ -190,7 +208,8 @@ class CgroupBook:
                 self.wanted[request.pod.metadata.uid] = request
         self._making = {}
         self._slow.clear()
-        self.removed(self._removing)
+        under_way = sorted(self._removing)
+        self.removed(under_way, under_way)
 
     def _take_out(self, uid: str) -> bool:
         member = self._members.pop(uid, None)

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Message, handles
+from actors.kernel import Actor, ActorRef, Message, Rank, handles
 from actors.messages.admission import AdmissionWaits, MakeCgroup, PodAdmitted
 from actors.messages.events import pod_event
 from actors.resources.cgroups.book import CgroupBook, Member
@@ -60,7 +60,12 @@ class OnLane(Protocol):
     """Makes a call on a lane; its outcome becomes a message to the actor."""
 
     def __call__(
-        self, what: str, then: Callable[[T | None, str], Message], operation: Callable[..., T], *args: object
+        self,
+        key: str,
+        then: Callable[[T | None, str], Message],
+        operation: Callable[..., T],
+        *args: object,
+        rank: Rank = Rank.NORMAL,
     ) -> None: ...
 
 
@@ -108,9 +113,15 @@ class GroupMaking:
         self._number += 1
         number, groups = self._number, [self._group_of(each) for each in requests]
         turn = self._turns[number] = Turn(requests, groups, self._actor.now_ns(), self._book.is_slow(groups[0].uid))
-        # A key of its own: turns that hang for ever must not use up the places of all.
-        what = f"make {groups[0].uid}"
-        self._on_lane(what, lambda _, error: PodGroupsMade(number, error), operations.make, turn.groups(), turn.made)
+        # The key is a pod's: turns that hang for ever must not use up the places of all.
+        self._on_lane(
+            groups[0].uid,
+            lambda _, error: PodGroupsMade(number, error),
+            operations.make,
+            turn.groups(),
+            turn.made,
+            rank=Rank.FIRST if requests[0].allocation.critical else Rank.NORMAL,
+        )
 
     def _watch(self) -> None:
         """Look for slow turns when the first may be one, if any pod waits for the cgroup of another."""

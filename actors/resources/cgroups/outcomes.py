@@ -54,9 +54,13 @@ class PodGroupResized(Message, frozen=True):
 
 
 class PodGroupsRemoved(Message, frozen=True):
-    """To itself: (UID, leftovers and their errors) of each cgroup of the turn."""
+    """To itself: (UID, leftovers and their errors) of each cgroup of the turn.
+
+    `error`: why the call came to nothing, or empty.
+    """
 
     removed: Removed
+    error: str = ""
 
 
 class PodGroupsListed(Message, frozen=True):
@@ -94,6 +98,10 @@ def driver_told(done: Pending[RuntimeConfigResponse]) -> DriverTold:
     if error is not None:
         return DriverTold("", isinstance(error, CriError) and error.code == StatusCode.UNIMPLEMENTED)
     return DriverTold("" if linux is None else DRIVERS.get(linux.cgroup_driver, ""), linux is None)
+
+
+def groups_removed(turn: tuple[str, ...], removed: Removed | None, error: str) -> PodGroupsRemoved:
+    return PodGroupsRemoved(tuple((uid, (error,)) for uid in turn) if removed is None else removed, error)
 
 
 def problems_of(problems: tuple[str, ...] | None, error: str) -> tuple[str, ...]:

@@ -238,12 +238,12 @@ function drawSide() {
     lanes.map(([name, lane]) =>
       make(
         "tr",
-        { title: lane.lost.map((one) => one.key + ": " + one.call).join("\n") },
-        make("td", {}, name),
+        { title: wordsOfLane(lane) },
+        make("td", { class: lane.full ? "bad" : "" }, name + (lane.full ? " (full)" : "")),
         make("td", { class: "number" }, String(lane.running)),
         make("td", { class: "number" + (lane.waiting ? " warn" : "") }, String(lane.waiting)),
         make("td", { class: "number" }, String(lane.size)),
-        make("td", { class: "number" + (lane.lost.length ? " bad" : "") }, String(lane.lost.length))
+        make("td", { class: "number" + (lane.hanging ? " bad" : "") }, String(lane.hanging))
       )
     )
   );
@@ -252,6 +252,17 @@ function drawSide() {
   place(at("problems"), problems, () =>
     problems.length ? problems.map(([, one]) => make("li", { class: one.fatal ? "fatal" : "" }, one.text)) : [make("li", { class: "quiet" }, "none")]
   );
+}
+
+// Whose calls wait or hang, in the order of their turns, and which calls were given up.
+function wordsOfLane(lane) {
+  const keys = lane.keys.map((one) => {
+    const counts = [[one.running, "run"], [one.waiting, "wait"], [one.hanging, "hang"]].filter(([count]) => count);
+    const turn = one.waiting && one.before !== null ? ", " + one.before + " before it" : "";
+    return (podOf(one.key) || one.key) + ": " + counts.map(([count, word]) => count + " " + word).join(", ") + turn;
+  });
+  if (lane.moreKeys) keys.push("and " + lane.moreKeys + " more");
+  return [...keys, ...lane.lost.map((one) => (podOf(one.key) || one.key) + ": gave up " + one.call)].join("\n");
 }
 
 // --- the timeline of a pod --------------------------------------------------------------------------------------------
@@ -294,6 +305,7 @@ function drawStory(story) {
   else made.push(make("div", { class: "why well" }, story.status));
   const next = [];
   if (story.doing) next.push(make("li", {}, "its worker waits for " + story.doing));
+  for (const line of story.lanes) next.push(make("li", {}, line));
   for (const wait of story.waits) {
     const when = wait.until ? make("span", { class: "quiet" }, " at " + wait.until.slice(11, 19)) : "";
     next.push(make("li", {}, wait.subject + ": " + wait.then, when));

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.actors.kernel.drivers import Driver, PoolDriver, SimulatedDriver
+from tests.actors.kernel.gates import Gates
 
 
 @pytest.fixture(params=["pool", "simulated"])
@@ -14,6 +15,13 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
     driver: Driver = PoolDriver() if request.param == "pool" else SimulatedDriver()
     yield driver
     assert driver.system.stop(), [actor for actor in driver.system.report().actors if actor.path]
+
+
+@pytest.fixture
+def gates(driver: Driver) -> Iterator[Gates]:
+    gates = Gates(driver)
+    yield gates
+    gates.open_all()
 
 
 @pytest.fixture

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
+from actors.kernel import Promise
+from cli.inspect.explanation import Explanation, next_lines
 from cli.inspect.local_views import EXPLAIN, PODS, questions_of, views_of
 from cli.inspect.pods import refusal_in
 from cli.run.node_server import NodeWindow
@@ -51,6 +54,23 @@ def test_a_pod_that_is_remembered_is_explained_and_of_others_it_is_not_said_that
     silence(world)
     assert (explain("web").status, explain("other").status) == (200, 503)
     assert words(explain("other")).startswith("which pods there are is not known now")
+
+
+def test_the_place_of_a_pod_on_the_lanes_is_explained_and_observed(world: World) -> None:
+    """With a disk that hangs for it."""
+    (pod,) = world.node.pods()
+    lane = world.node.node.system.dispatcher.lane("disk", size=3, per_key=2)
+    for _ in range(3):
+        lane.submit(pod.metadata.uid, lambda: Promise[None](), deadline_ns=SECOND)
+        world.run(2 * SECOND)
+    lane.submit(pod.metadata.uid, int)
+    told = json.loads(questions_of(world.node.node)[EXPLAIN]("web").body)
+    words = "lane disk: 1 call waits, 3 hang; the next starts when one of its own has returned"
+    assert told["lanes"] == [words]
+    assert words in next_lines(msgspec.convert(told, Explanation))
+    seen = json.loads(NodeWindow(world.node.node).look()["lane/disk"])
+    assert seen["hanging"] == 3
+    assert {"key": pod.metadata.uid, "running": 0, "waiting": 1, "hanging": 3, "before": None} in seen["keys"]
 
 
 def test_an_observer_goes_on_seeing_the_pods_of_before(world: World) -> None:

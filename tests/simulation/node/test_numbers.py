@@ -118,9 +118,12 @@ def test_a_disk_that_does_not_answer_costs_its_own_numbers_alone() -> None:
     for _ in range(20):
         counted.dispatcher.run_for(30 * SECOND_NS)
         assert counted.summary()["pods"]
-    report = counted.world.node.report()
-    lost = [lane.written_off for lane in report.lanes if lane.name == "stats-disk"]
-    assert [len(each) for each in lost] == [1], "it is not tried again while it hangs"
+    lane = next(lane for lane in counted.world.node.report().lanes if lane.name == "stats-pods")
+    key = next(key for key in lane.keys if key.key == first.uid)
+    assert (key.running + key.hanging, key.waiting) == (1, 0), "it is not tried again while it hangs"
+    sample = counted.world.node.stats()
+    assert sample is not None
+    assert any(first.uid in problem and "still under way" in problem for problem in sample.problems)
 
 
 def test_a_root_directory_that_does_not_answer_is_not_waited_for() -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
+import pytest
+
+from actors.node import pod_disks
 from actors.node.numbers import NodeNumbers
 from config.frozen_map import FrozenMap
 from runtime.csi.capability import NodeInfo
@@ -81,6 +85,27 @@ def test_a_device_is_shown_as_its_driver_measures_it():
     cluster.node.volumes.measures = {"pv-told": MEASURED}
     assert cluster.shown() == {"told": NUMBERS}
     assert cluster.metrics("told") == NUMBERS
+
+
+def test_drivers_are_asked_about_some_volumes_of_a_pod_after_each_count(monkeypatch: pytest.MonkeyPatch):
+    """Otherwise a pod with very many volumes would delay the numbers of others."""
+    monkeypatch.setattr(pod_disks, "ASKED_AT_ONCE", 1)
+    cluster = Measured()
+    claims = ("one", "two", "three")
+    for claim in claims:
+        cluster.claim(claim)
+        cluster.bind(claim, csi={"driver": DRIVER, "volumeHandle": f"disk-{claim}"})
+    volumes = [{"name": claim, "persistentVolumeClaim": {"claimName": claim}} for claim in claims]
+    mounts = [{"name": claim, "mountPath": f"/{claim}"} for claim in claims]
+    cluster.node.volumes.measures = {f"pv-{claim}": MEASURED for claim in claims}
+    cluster.create("many", containers=[container(volumeMounts=mounts)], volumes=volumes)
+    cluster.until(lambda: cluster.all_are("Running", 1), 20 * SECOND)
+    known = [0]
+    for _ in range(8):
+        known.append(len(cluster.shown()))
+        cluster.run(70 * SECOND)
+    assert max(after - before for before, after in pairwise(known)) == 1
+    assert cluster.shown() == dict.fromkeys(claims, NUMBERS)
 
 
 def test_a_driver_that_hangs_costs_the_numbers_of_its_own_volumes_alone():

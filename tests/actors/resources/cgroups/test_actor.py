@@ -15,8 +15,9 @@ from actors.messages.pods import KnownPods, NodeObserved
 from actors.model.allocation import allocation_of
 from actors.resources.cgroups.actor import ASK_AGAIN_NS, LANE_NS, SETTLE_NS, CgroupActor
 from actors.resources.cgroups.book import CgroupBook
-from actors.resources.cgroups.making import PATIENCE_NS, CgroupTools
+from actors.resources.cgroups.making import PATIENCE_NS, TRY_AGAIN_NS, CgroupTools
 from actors.resources.cgroups.operations import CgroupOperations, PodGroup, PodGroupMade
+from actors.resources.cgroups.outcomes import Removed
 from actors.resources.cgroups.plan import CgroupPlan
 from config.objects import Node, NodeStatus, ObjectMeta, Pod, ResourceRequirements
 from config.pods.identity import QosClass, qos_class
@@ -201,6 +202,31 @@ def test_only_the_pod_whose_cgroup_directory_hangs_waits(monkeypatch: pytest.Mon
     scene.dispatcher.run_for(LANE_NS)
     assert isinstance(told[f"p{number}"][-1], AdmissionWaits)
     assert "the cgroup of the pod cannot be made" in scene.warnings()[-1]
+
+
+def test_a_cgroup_whose_removal_hangs_keeps_no_other_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene, remove = Scene().start(), CgroupOperations.remove
+    pods = {uid: asking(uid) for uid in ("hangs", "old-0", "old-1")}
+    for desired in pods.values():
+        scene.ask(desired)
+
+    def hangs_there(self: CgroupOperations, uids: tuple[str, ...]) -> Removed | Promise[None]:
+        done: list[tuple[str, tuple[str, ...]]] = []
+        for uid in uids:
+            if uid == "hangs":
+                return Promise()  # what the simulated lane takes for a hang
+            done += remove(self, (uid,))
+        return tuple(done)
+
+    monkeypatch.setattr(CgroupOperations, "remove", hangs_there)
+    for uid in pods:
+        scene.tell(AllocationReleased(uid))
+    scene.dispatcher.run_for(SETTLE_NS + LANE_NS + TRY_AGAIN_NS)
+    assert [uid for uid, desired in pods.items() if scene.there(desired)] == ["hangs"]
+    late = asking("late")
+    scene.ask(late)
+    scene.end("late")
+    assert not scene.there(late), "the next try hangs beside it"
 
 
 def silent(code: StatusCode) -> FaultPlan:

@@ -103,7 +103,7 @@ def test_a_pod_that_comes_again_waits_until_its_old_cgroup_is_gone() -> None:
     assert book.begin_removing(9) == ("a",)
     book.want(request("a"))
     assert book.begin_making(9) == ()
-    book.removed(())
+    book.removed(("a",), ())
     assert uids(book.begin_making(9)) == ("a",)
 
 
@@ -136,9 +136,35 @@ def test_nothing_is_removed_of_a_pod_of_which_nothing_is_known() -> None:
 def test_a_cgroup_that_could_not_be_removed_is_queued_again() -> None:
     book = CgroupBook()
     book.expel(("a", "b"))
-    book.begin_removing(9)
-    book.removed(("b",))
+    book.removed(book.begin_removing(9), ("b",))
     assert book.begin_removing(9) == ("b",)
+
+
+def test_cgroups_of_a_removal_that_came_to_nothing_are_removed_one_by_one_beside_the_others() -> None:
+    book = CgroupBook()
+    book.expel(("hangs", "well"))
+    first = book.begin_removing(9)
+    assert book.begin_removing(9) == (), "many at a time"
+    book.removed(first, first, came_to_nothing=True)
+    book.expel(("new",))
+    assert [book.begin_removing(9) for _ in range(4)] == [("new",), ("hangs",), ("well",), ()]
+    book.removed(("well",), ())
+    book.removed(("new",), ())
+    book.expel(("well", "newer"))
+    assert [book.begin_removing(9) for _ in range(2)] == [("well", "newer"), ()], (
+        "the one that worked is like any other"
+    )
+    book.removed(("hangs",), ("hangs",), came_to_nothing=True)
+    assert book.begin_removing(9) == ("hangs",)
+
+
+def test_cgroups_of_critical_pods_are_made_first() -> None:
+    book = CgroupBook()
+    for uid in "abc":
+        book.want(request(uid))
+    desired = pod("app", meta={"uid": "d"}, priority=2_000_000_000)
+    book.want(MakeCgroup(WORKER, desired, allocation_of(desired)))
+    assert uids(book.begin_making(2)) == ("d", "a")
 
 
 def test_cgroups_of_pods_without_a_request_are_strangers() -> None:
@@ -166,7 +192,9 @@ def test_operations_under_way_at_a_failure_are_repeated() -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["want", "leave", "make", "slow", "back", "made", "fail", "remove", "removed", "recover"]),
+            st.sampled_from(
+                ["want", "leave", "make", "slow", "back", "made", "fail", "remove", "removed", "stuck", "recover"]
+            ),
             st.sampled_from("abcd"),
         )
     )
@@ -174,7 +202,7 @@ def test_operations_under_way_at_a_failure_are_repeated() -> None:
 def test_no_cgroup_is_made_and_removed_at_once_and_tier_sums_match_their_pods(steps: list[tuple[str, str]]) -> None:
     book = CgroupBook()
     turns: list[tuple[MakeCgroup, ...]] = []
-    removing: tuple[str, ...] = ()
+    removals: list[tuple[str, ...]] = []
     members: dict[str, int] = {}
     for step, uid in steps:
         if step == "want":
@@ -199,15 +227,17 @@ def test_no_cgroup_is_made_and_removed_at_once_and_tier_sums_match_their_pods(st
             book.made(turn)
             book.try_again()
         elif step == "remove":
-            removing = book.begin_removing(2) or removing
-        elif step == "removed":
-            book.removed([uid for uid in removing if uid == "b"])
-            removing = ()
+            removals += [gone] if (gone := book.begin_removing(2)) else []
+        elif step in ("removed", "stuck") and removals:
+            gone = removals.pop(0)
+            book.removed(gone, [uid for uid in gone if uid == "b"], came_to_nothing=step == "stuck")
         elif step == "recover":
             book.recover()
-            turns, removing = [], ()
+            turns, removals = [], []
         making = [each for turn in turns for each in uids(turn)]
         assert len(making) == len(set(making))
+        removing = [each for gone in removals for each in gone]
+        assert len(removing) == len(set(removing))
         assert not set(making) & set(removing)
         demand: Any = book.sum_of(QosClass.BURSTABLE)
         assert demand == TierDemand(100 * len(members), 1000 * len(members))

@@ -33,7 +33,8 @@ from actors.messages.references import (
     TrustWant,
 )
 from actors.volumes.contexts import ContextRules
-from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, wants_of
+from actors.volumes.payloads import Answers, contents_of
+from actors.volumes.wants import TokenWant, Wants, wants_of
 from config.objects import ConfigMap, Pod, Secret
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeSpec

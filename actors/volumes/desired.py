@@ -24,6 +24,7 @@ from config.pods.volume_sources import unknown_source_words, unknown_sources
 from runtime.volumes.capability import LocatedVolume, Payload, VolumeFailedError, VolumeSpec
 from runtime.volumes.pod_volumes import specs_of
 
+DIGEST_BYTES = 16
 ATTACHING = "AttachVolume.Attach"
 NOT_RESOLVED = "what it stands for is not known yet"
 
@@ -121,10 +122,17 @@ def without_secrets(volume: DesiredVolume) -> DesiredVolume:
     return msgspec.structs.replace(volume, spec=msgspec.structs.replace(volume.spec, payload=None, material=None))
 
 
-def digest_of(payload: Payload) -> bytes:
-    """A digest that identifies the contents, to keep instead of them."""
-    digest = hashlib.blake2b(digest_size=16)
+def digest_of(payload: Payload, known: dict[bytes, bytes] | None = None) -> bytes:
+    """A digest that identifies the contents, to keep instead of them.
+
+    Data that several files share is hashed once. `known`: data that was hashed before -> its digest; it grows.
+    """
+    digests = {} if known is None else known
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for path, file in sorted(payload.items()):
-        digest.update(f"{path}\0{file.mode}\0{file.uid}\0{len(file.data)}\0".encode())
-        digest.update(file.data)
+        data = file.data
+        if data not in digests:
+            digests[data] = hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+        digest.update(f"{path}\0{file.mode}\0{file.uid}\0".encode())
+        digest.update(digests[data])
     return digest.digest()

@@ -24,9 +24,9 @@ from actors.volumes.contents import ContentSources, GatheredContents, VolumeCont
 from actors.volumes.context_counts import count_contexts
 from actors.volumes.desired import ATTACHING, DesiredVolume, desired_volumes, with_places_of, without_secrets
 from actors.volumes.devices import VolumeDevices
-from actors.volumes.payloads import wants_of
 from actors.volumes.plan import POD_ITSELF, PodPlan, VolumeStep, is_for_one_pod, plan_wanted
 from actors.volumes.state import is_usable
+from actors.volumes.wants import wants_of
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 from runtime.volumes.capability import NodeVolumes, VolumePlace

@@ -121,7 +121,7 @@ def pages_of(payload: Payload) -> int:
 
 
 def _is_in(paths: Sequence[str], path: str) -> bool:
-    """What lies in a directory follows it at once, in the order of these keys."""
+    """Whether the payload has a file or directory there, over which can be mounted. `paths`: sorted."""
     at = bisect_left(paths, path)
     below = bisect_left(paths, f"{path}/", at)
     return paths[at : at + 1] == [path] or any(each.startswith(f"{path}/") for each in paths[below : below + 1])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.references import ObjectRef
-from actors.volumes.content_sizes import ENTRY_BYTES, FLAG, MIB, ContentSizes, ContentTooLargeError
-from actors.volumes.payloads import Answers, contents_of
+from actors.volumes.wishes.content_sizes import ENTRY_BYTES, FLAG, MIB, ContentSizes, ContentTooLargeError
+from actors.volumes.wishes.payloads import Answers, contents_of
 from config.objects import (
     ConfigMap,
     ConfigMapVolumeSource,

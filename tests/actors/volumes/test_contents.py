@@ -35,10 +35,10 @@ from actors.messages.volumes import (
     VolumesReleased,
 )
 from actors.volumes.actual import RETRY_MAX_NS
-from actors.volumes.contents import ContentSources, resync_ns
-from actors.volumes.desired import digest_of
-from actors.volumes.passes import RESYNC_JITTER
 from actors.volumes.reconciler import VolumeReconcilerActor
+from actors.volumes.wishes.contents import ContentSources, resync_ns
+from actors.volumes.wishes.desires import digest_of
+from actors.volumes.wishes.pod_volumes import RESYNC_JITTER
 from config.frozen_map import FrozenMap
 from config.objects import (
     ConfigMap,
@@ -393,10 +393,10 @@ def test_answers_to_an_older_question_are_ignored(world: World):
     world.actor.tell(PrepareVolumes(worker, world.pods["u"], renewal=True))
     world.run(0.1)
     first, second = world.cluster.reads
-    world.actor.tell(ObjectsRead(first.tag, FrozenMap({CFG: ConfigMap(data={"a": "old"})}), FrozenMap()))
+    first.reader.tell(ObjectsRead(first.tag, FrozenMap({CFG: ConfigMap(data={"a": "old"})}), FrozenMap()))
     world.run(0.1)
     assert world.answers == []
-    world.actor.tell(ObjectsRead(second.tag, FrozenMap({CFG: ConfigMap(data={"a": "new"})}), FrozenMap()))
+    second.reader.tell(ObjectsRead(second.tag, FrozenMap({CFG: ConfigMap(data={"a": "new"})}), FrozenMap()))
     world.run(0.1)
     assert world.read("configmap/cfg/a") == "new"
     assert [answer.error for answer in world.answers] == [""], "the first question was asked by one who waits"
@@ -408,7 +408,7 @@ def test_an_impatient_worker_causes_no_second_read(world: World):
     world.actor.tell(PrepareVolumes(worker, world.pods["u"]))
     world.run(0.1)
     (read,) = world.cluster.reads
-    world.actor.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
+    read.reader.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
     world.run(0.1)
     assert [answer.error for answer in world.answers] == [""]
 
@@ -425,7 +425,7 @@ def test_a_released_pod_gets_no_files_again(world: World):
     world.actor.tell(ReleaseVolumes(worker, "u"))
     world.run(0.1)
     (read,) = world.cluster.reads
-    world.actor.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
+    read.reader.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
     world.change()
     world.run(HOUR_S)
     assert world.disk.list_uids() == ()

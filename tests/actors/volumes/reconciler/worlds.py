@@ -18,8 +18,8 @@ from actors.messages.volumes import (
     VolumesPrepared,
     VolumesReleased,
 )
-from actors.volumes.contents import ContentSources
 from actors.volumes.reconciler import VolumeReconcilerActor
+from actors.volumes.wishes.contents import ContentSources
 from config.frozen_map import FrozenMap
 from config.objects import (
     Container,

@@ -10,15 +10,16 @@ A pod may show one value under thousands of paths. Each value is read, formatted
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Hashable, Iterator, Mapping
 
 import msgspec
 
 from actors.messages.references import CertificatePlace, CredentialBundle, ObjectRef, ReadFailure, TrustWant
 from actors.model.refusal import ContainerRefusedError
 from actors.start.pod_fields import file_field, resource_value
-from actors.volumes.content_sizes import DEFAULT_LIMIT_BYTES, ContentSizes, ContentTooLargeError
-from actors.volumes.wants import TokenWant, config_volumes, token_want, trust_want
+from actors.volumes.problems import joined
+from actors.volumes.wishes.content_sizes import DEFAULT_LIMIT_BYTES, ContentSizes, ContentTooLargeError
+from actors.volumes.wishes.wants import TokenWant, config_volumes, token_want, trust_want
 from config.api.secret_data import config_map_bytes, secret_bytes
 from config.api.selectors import SelectorError
 from config.documents.codec import DocumentError
@@ -48,8 +49,6 @@ fsGroup handling adds the group.
 
 ITEMS_AT_ONCE = 256
 """Files of a volume that are made in one go, before others get a turn."""
-FAULTS_AT_MOST = 16
-"""How many faults a text names."""
 
 _NO_AMOUNTS: Mapping[str, str] = {}
 
@@ -113,14 +112,6 @@ def _fs_user(spec: PodSpec) -> int | None:
         own = context.run_as_user if context is not None else None
         found.add(of_pod if own is None else own)
     return found.pop() if len(found) == 1 else None
-
-
-def several(texts: Sequence[str]) -> str:
-    """Faults as one text, the first of them if they are many."""
-    if len(texts) == 1:
-        return texts[0]
-    more = (f"and {len(texts) - FAULTS_AT_MOST} more",) if len(texts) > FAULTS_AT_MOST else ()
-    return f"[{', '.join((*texts[:FAULTS_AT_MOST], *more))}]"
 
 
 Filling = Generator[None, None, VolumeContent]
@@ -200,7 +191,7 @@ class _Filling:
         self._mode = DEFAULT_MODE
 
     def reason(self) -> str:
-        return several(self.faults)
+        return self.faults[0] if len(self.faults) == 1 else f"[{joined(self.faults, ', ')}]"
 
     def fill(self, volume: Volume) -> Iterator[None]:
         if volume.config_map is not None:
@@ -222,7 +213,7 @@ class _Filling:
                 if source.pod_certificate is not None:
                     place = CertificatePlace(volume.name, index)
                     self._add_certificate(source.pod_certificate, place, f"{path}.podCertificate")
-                if index % ITEMS_AT_ONCE == 0:
+                if index % ITEMS_AT_ONCE == ITEMS_AT_ONCE - 1:
                     yield
 
     def _add(self, path: str, data: bytes, mode: int, where: str, uid: int | None = None) -> None:

@@ -5,7 +5,7 @@ That is objects, tokens, trust anchors and certificates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 import msgspec
@@ -15,6 +15,7 @@ from actors.start.mounts import agent_volumes
 from config.api.selectors import SelectorError, label_query
 from config.objects import (
     ClusterTrustBundleProjection,
+    DownwardAPIVolumeFile,
     Pod,
     ServiceAccountTokenProjection,
     Volume,
@@ -32,12 +33,16 @@ class TokenWant(msgspec.Struct, frozen=True, gc=False):
 
 
 class Wants(msgspec.Struct, frozen=True):
-    """The objects, tokens, trust anchors and certificates that the volumes of a pod need, each once."""
+    """The objects, tokens, trust anchors and certificates that the volumes of a pod need, each once.
+
+    `amounts`: whether they show limits, for which the node's allocatable amounts may stand.
+    """
 
     refs: tuple[ObjectRef, ...] = ()
     tokens: tuple[TokenWant, ...] = ()
     anchors: tuple[TrustWant, ...] = ()
     certificates: tuple[CertificatePlace, ...] = ()
+    amounts: bool = False
 
 
 _NO_WANTS = Wants()
@@ -57,7 +62,9 @@ def wants_of(pod: Pod) -> Wants:
     tokens: dict[TokenWant, None] = {}
     anchors: dict[TrustWant, None] = {}
     certificates: list[CertificatePlace] = []
+    amounts = False
     for _, volume in volumes:
+        amounts = amounts or any(item.resource_field_ref is not None for item in _items(volume))
         for kind, name in _references(volume):
             if name:
                 refs[ObjectRef(kind, pod.metadata.namespace, name)] = None
@@ -69,7 +76,7 @@ def wants_of(pod: Pod) -> Wants:
             if source.cluster_trust_bundle is not None:
                 with suppress(SelectorError):  # the volume is refused for it
                     anchors[trust_want(source.cluster_trust_bundle)] = None
-    return Wants(tuple(refs), tuple(tokens), tuple(anchors), tuple(certificates))
+    return Wants(tuple(refs), tuple(tokens), tuple(anchors), tuple(certificates), amounts)
 
 
 def config_volumes(pod: Pod) -> list[tuple[int, Volume]]:
@@ -90,6 +97,14 @@ def _references(volume: Volume) -> Iterable[tuple[str, str | None]]:
             yield "ConfigMap", source.config_map.name
         if source.secret is not None:
             yield "Secret", source.secret.name
+
+
+def _items(volume: Volume) -> Iterator[DownwardAPIVolumeFile]:
+    if volume.downward_api is not None:
+        yield from volume.downward_api.items
+    for source in _projections(volume):
+        if source.downward_api is not None:
+            yield from source.downward_api.items
 
 
 def _projections(volume: Volume) -> tuple[VolumeProjection, ...]:

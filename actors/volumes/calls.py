@@ -14,17 +14,18 @@ message is lost.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Lane, Message, Pending, outcome_of
+from actors.kernel import Actor, ActorRef, Lane, Message, Pending, Rank, outcome_of
 from actors.messages.events import pod_event
 from actors.volumes.actual import SET_UP, Device, Key, PodDirectory, VolumeProblem
 from actors.volumes.plan import DEVICE_STEP, TAKING_DOWN, Do, VolumeStep
 from config.objects import Pod
+from config.pods.identity import is_critical
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import LocatedVolume, NodeVolumes, Say, VolumeFailedError, VolumePlace
 
@@ -44,11 +45,16 @@ MAKES_AT_ONCE = 3
 
 A lane lets four calls of a key hang; the fourth must be one that takes something down.
 """
+REMOVALS_AT_ONCE = 4
+"""The same for calls that take something down."""
 LOCAL_PLUGINS = tuple(kind.plugin for kind in VOLUME_SOURCES.values() if kind.served and not kind.remote)
 
 _HANGS = (
     f"it has not ended within {CALL_LIMIT_NS // SECOND_NS} s and is still under way; its server or disk may be dead"
 )
+_NO_TURN = f"it has waited {CALL_LIMIT_NS // SECOND_NS} s for its turn; other calls of the pod or its lane hang"
+
+HELD_UP = VolumeProblem("it waits for other volumes of the pod, whose calls hang", reason="")
 
 
 class VolumeLanes:
@@ -80,11 +86,19 @@ def is_remote(key: Key) -> bool:
     return isinstance(key, VolumePlace) and key.plugin not in LOCAL_PLUGINS
 
 
+class Window(NamedTuple):
+    """What the calls of a pod share that are alike: a lane, and whether they take something down."""
+
+    uid: str
+    remote: bool
+    removes: bool
+
+
 class VolumeCall(msgspec.Struct):
     """A call under way.
 
     `uid`: of its pod, empty for a device that is taken down. `pod`: the pod to make something for. `due_ns`: when it is
-    late.
+    late. `has_begun`: its lane has begun it.
     """
 
     number: int
@@ -93,11 +107,11 @@ class VolumeCall(msgspec.Struct):
     pod: Pod | None
     due_ns: int
     late: bool = False
+    has_begun: bool = False
 
     @property
-    def window(self) -> tuple[str, bool] | None:
-        """The pod and lane (`is_remote`) in whose window it counts; None for one that takes something down."""
-        return None if self.step.do in TAKING_DOWN else (self.uid, is_remote(self.step.key))
+    def window(self) -> Window:
+        return Window(self.uid, is_remote(self.step.key), self.step.do in TAKING_DOWN)
 
     def about(self) -> str:
         """The thing being made or taken down, in words for people."""
@@ -136,10 +150,10 @@ class VolumeCalls:
         """In the order of their beginning, which is that of their being late."""
         self._late: dict[int, VolumeCall] = {}
         """Those that are late, and under way still."""
-        self._making: Counter[tuple[str, bool]] = Counter()
-        """By pod and lane: how many calls make something, those that hang included."""
-        self._hanging: Counter[tuple[str, bool]] = Counter()
-        """By pod and lane: how many of those are late."""
+        self._in_window: Counter[Window] = Counter()
+        """How many calls are under way, those that are late included."""
+        self._hanging: Counter[Window] = Counter()
+        """How many of those are late."""
         self._number = 0
         self._watched = False
         """A timer is set for the first call that is not late yet."""
@@ -148,13 +162,13 @@ class VolumeCalls:
         """Whether this call is still under way."""
         return number in self._under_way or number in self._late
 
-    def has_room(self, uid: str, remote: bool) -> bool:
-        """Whether one more call of this pod may make something in that lane."""
-        return self._making[uid, remote] < MAKES_AT_ONCE
+    def has_room(self, window: Window) -> bool:
+        """Whether one more such call may begin."""
+        return self._in_window[window] < (REMOVALS_AT_ONCE if window.removes else MAKES_AT_ONCE)
 
-    def only_hang(self, uid: str, remote: bool) -> bool:
-        """Whether all that this pod has under way to make something in that lane is late."""
-        return self._hanging[uid, remote] == self._making[uid, remote]
+    def only_hang(self, window: Window) -> bool:
+        """Whether all such calls that are under way are late."""
+        return self._hanging[window] == self._in_window[window]
 
     def begin(self, step: VolumeStep, pod: Pod | None) -> None:
         """Begin the call of a step. `pod`: the pod that it serves, None when something is taken down."""
@@ -162,7 +176,7 @@ class VolumeCalls:
         number = self._number
         uid = pod.metadata.uid if pod is not None else "" if isinstance(step.key, Device) else step.key.uid
         call = self._under_way[number] = VolumeCall(number, step, uid, pod, self._actor.now_ns() + CALL_LIMIT_NS)
-        _count(self._making, call.window, 1)
+        _count(self._in_window, call.window, 1)
         if not self._watched:
             self._watch()
         self._actor.begin(partial(self._submit, call), partial(_ended, number, step))
@@ -173,7 +187,7 @@ class VolumeCalls:
         if call is None:
             call = self._late.pop(message.number)
             _count(self._hanging, call.window, -1)
-        _count(self._making, call.window, -1)
+        _count(self._in_window, call.window, -1)
         return call
 
     def late(self) -> Iterator[VolumeCall]:
@@ -206,35 +220,52 @@ class VolumeCalls:
 
     def _submit(self, call: VolumeCall) -> Pending[Any]:
         volumes, step, pod, uid = self._volumes, call.step, call.pod, call.uid
-        key, lane = step.key, self._lanes.of(step.key)
+        key = step.key
         if isinstance(key, PodDirectory):
-            operation = volumes.make_pod if step.do is Do.MAKE_DIRECTORY else volumes.remove_pod
-            return lane.submit(uid, operation, key.uid)
+            if step.do is Do.MAKE_DIRECTORY:
+                return self._on_lane(call, volumes.make_pod, uid)
+            return self._on_lane(call, volumes.remove_pod, uid)
         if step.volume is None or pod is None:
             if isinstance(key, VolumePlace):
-                return lane.submit(uid, volumes.release, key)
-            return lane.submit(uid or key.name, volumes.unstage, key.name)
+                return self._on_lane(call, volumes.release, key)
+            return self._on_lane(call, volumes.unstage, key.name)
         spec = step.volume.spec
         if step.do is Do.ADOPT:
-            return lane.submit(uid, volumes.usable, uid, spec)
+            return self._on_lane(call, volumes.usable, uid, spec)
         make = volumes.stage if step.do is Do.STAGE else volumes.prepare
-        return lane.submit(uid, make, pod, spec, self._teller(pod, spec.field_path))
+        return self._on_lane(call, make, pod, spec, self._teller(pod, spec.field_path))
+
+    def _on_lane(self, call: VolumeCall, work: Callable[..., Any], *args: Any) -> Pending[Any]:
+        """Run it among the calls of its pod, or of the device that nobody needs."""
+
+        def run(*args: Any) -> Any:
+            call.has_begun = True
+            return work(*args)
+
+        run.__qualname__ = work.__qualname__
+        key = call.step.key
+        return self._lanes.of(key).submit(
+            call.uid or str(key),
+            run,
+            *args,
+            rank=Rank.FIRST if call.pod is not None and is_critical(call.pod) else Rank.NORMAL,
+            ends=call.step.do in TAKING_DOWN,
+        )
 
     def _teller(self, pod: Pod, field_path: str) -> Say:
         events = self._events
         return lambda kind, reason, text: events.tell(pod_event(pod, kind, reason, text, field_path))
 
 
-def _count(window: Counter[tuple[str, bool]], key: tuple[str, bool] | None, by: int) -> None:
-    if key is not None:
-        window[key] += by
-        if not window[key]:
-            del window[key]
+def _count(counts: Counter[Window], window: Window, by: int) -> None:
+    counts[window] += by
+    if not counts[window]:
+        del counts[window]
 
 
-def late_trouble(step: VolumeStep) -> VolumeProblem:
-    """The trouble of a thing whose call hangs."""
-    return _trouble(step, _HANGS, "FailedMount")
+def late_trouble(step: VolumeStep, *, has_begun: bool = True) -> VolumeProblem:
+    """The trouble of a thing whose call hangs, or waits for calls that hang."""
+    return _trouble(step, _HANGS if has_begun else _NO_TURN, "FailedMount")
 
 
 def _ended(number: int, step: VolumeStep, done: Pending[Any]) -> VolumeCallEnded:

@@ -17,9 +17,9 @@ from itertools import groupby
 import msgspec
 
 from actors.kernel import Actor, Message
-from actors.volumes.actual import ActualWorld, Key, PodDirectory, VolumeProblem
+from actors.volumes.actual import ActualWorld, Key, PodDirectory
 from actors.volumes.books import VolumeBooks
-from actors.volumes.calls import VolumeCalls, is_remote
+from actors.volumes.calls import HELD_UP, VolumeCalls, Window, is_remote
 from actors.volumes.desired import DesiredVolume, without_secrets
 from actors.volumes.orders import OrderVolumes, VolumeOutcome, VolumesSettled
 from actors.volumes.plan import POD_ITSELF, TAKING_DOWN, Do, Plan, VolumeStep, plan_directory, plan_volume
@@ -28,7 +28,6 @@ from config.objects import Pod
 
 PLANS_AT_ONCE = 64
 """Volumes planned in one message."""
-HELD_UP = VolumeProblem("it waits for other volumes of the pod, whose calls hang", reason="")
 
 
 class PlanMore(Message, frozen=True):
@@ -50,13 +49,13 @@ class _Order(msgspec.Struct):
 class _Orders(msgspec.Struct):
     """The open orders of one pod by name.
 
-    `due`: to be planned; `blocked`: by the window of a lane (`is_remote`).
+    `due`: to be planned; `blocked`: by a window that is full.
     """
 
     pod: Pod
     open: dict[str, _Order] = msgspec.field(default_factory=dict)
     due: deque[str] = msgspec.field(default_factory=deque)
-    blocked: dict[bool, deque[str]] = msgspec.field(default_factory=dict)
+    blocked: dict[Window, deque[str]] = msgspec.field(default_factory=dict)
     settled: list[tuple[int, VolumeOutcome]] = msgspec.field(default_factory=list)
 
 
@@ -159,8 +158,8 @@ class VolumeMaking:
             return None
         if orders.due:
             return orders.due.popleft()
-        for remote, names in orders.blocked.items():
-            if names and (self._calls.has_room(uid, remote) or self._calls.only_hang(uid, remote)):
+        for window, names in orders.blocked.items():
+            if names and (self._calls.has_room(window) or self._calls.only_hang(window)):
                 return names.popleft()
         return None
 
@@ -173,13 +172,13 @@ class VolumeMaking:
             self._begin(plan.step, orders.pod)
             plan = self._next(uid, order)
         if plan.step is not None:
-            remote = is_remote(plan.step.key)
-            if plan.step.do not in TAKING_DOWN and not self._calls.has_room(uid, remote):
-                if self._calls.only_hang(uid, remote):
+            window = Window(uid, is_remote(plan.step.key), plan.step.do in TAKING_DOWN)
+            if not self._calls.has_room(window):
+                if self._calls.only_hang(window):
                     held_up = msgspec.structs.replace(plan, step=None, trouble=HELD_UP)
                     self._settle(uid, orders, name, order, held_up)
                 else:
-                    orders.blocked.setdefault(remote, deque()).append(name)
+                    orders.blocked.setdefault(window, deque()).append(name)
                 return
             self._begin(plan.step, orders.pod)
             plan = Plan(busy=plan.step.key)

@@ -109,7 +109,7 @@ class VolumeReconcilerActor(Actor):
         self._devices = VolumeDevices(self, self._actual, self._begin, sources.node)
         self._books = VolumeBooks(self._devices, None if sources.contexts is None else ContextCounts())
         self._making = VolumeMaking(self, self._actual, self._books, self._calls, self._begin, self._tell)
-        self._releases = VolumeReleases(self, self._actual, self._begin, self._books.drop, self._released)
+        self._releases = VolumeReleases(self, self._actual, self._calls, self._begin, self._books.drop, self._released)
         self._orphans = VolumeOrphans(
             self, volumes, self._actual, self._devices, self._releases, lanes, self._books.wants
         )
@@ -202,7 +202,7 @@ class VolumeReconcilerActor(Actor):
 
     @handles(ReleaseVolumes)
     def release_volumes(self, message: ReleaseVolumes) -> None:
-        """Bound: `REMOVALS_AT_ONCE` volumes, and a list of pointers to those of the pod."""
+        """Bound: `LOOKS_AT_ONCE` volumes, and a list of pointers to those of the pod."""
         uid = message.uid
         child = self._children.pop(uid, None)
         if child is not None:
@@ -317,7 +317,7 @@ class VolumeReconcilerActor(Actor):
 
     def _is_late(self, call: VolumeCall) -> None:
         thing = self._actual.thing(call.step.key)
-        trouble = late_trouble(call.step)
+        trouble = late_trouble(call.step, has_begun=call.has_begun)
         thing.failed(trouble, self.now_ns())
         self.log.warning("%s: %s", call.about(), trouble.text)
         if not self._books.wants(call.uid) and call.step.do not in TAKING_DOWN:
@@ -347,6 +347,8 @@ class VolumeReconcilerActor(Actor):
                 self._tell(uid, TryAgain())
         elif uid in self._releases.uids():
             self._releases.call_ended(key, uid)
+            if came_late and uid in self._releases.uids():
+                self._releases.try_now(uid)
         elif uid in self._actual.pods:
             # A late call has done something for a pod that is gone.
             self._releases.begin(uid, None)
@@ -383,12 +385,12 @@ class VolumeReconcilerActor(Actor):
 
     @handles(PodsListed)
     def pods_listed(self, message: PodsListed) -> None:
-        """Bound: the pods that have a directory, and `REMOVALS_AT_ONCE` volumes of each that is unknown."""
+        """Bound: the pods that have a directory, and `LOOKS_AT_ONCE` volumes of each that is unknown."""
         self._orphans.listed(message)
 
     @handles(ReleaseDue)
     def release_due(self, message: ReleaseDue) -> None:
-        """Bound: `REMOVALS_AT_ONCE` volumes."""
+        """Bound: `LOOKS_AT_ONCE` volumes."""
         self._releases.due(message)
 
     @handles(DeviceDue)

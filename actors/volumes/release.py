@@ -5,8 +5,9 @@ back-off. The pod's directory goes last. The disk may hold volumes without a rec
 agent or by a late call. While there are any, removing the directory fails and reports them. The requester hears when
 all is gone, or what cannot be removed. A second request is answered too, and retries everything at once.
 
-A message looks at no more than `REMOVALS_AT_ONCE` volumes of a pod, and a pod has few calls under way at a time. Only
-the list of what is to go is made at once; it costs a pointer each.
+A message looks at no more than `LOOKS_AT_ONCE` volumes of a pod, and a pod has few calls under way at a time. While
+all of these hang, the other volumes of their lane are reported as held up. Only the list of what is to go is made at
+once; it costs a pointer each.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ import msgspec
 from actors.kernel import Actor, ActorRef, Message
 from actors.messages.volumes import VolumesReleased
 from actors.volumes.actual import ActualWorld, Key, PodDirectory, VolumeProblem
+from actors.volumes.calls import HELD_UP, VolumeCalls, Window, is_remote
 from actors.volumes.plan import Do, VolumeStep, plan_removal
 from actors.volumes.problems import joined
-from actors.volumes.state import Failed, Found, ThingStage
+from actors.volumes.state import Failed, Found, ThingStage, may_unmake
 from runtime.volumes.capability import LocatedVolume, VolumePlace
 
 STILL_THERE = VolumeProblem("volumes that were taken down are there again")
-REMOVALS_AT_ONCE = 64
-CALLS_AT_ONCE = 4
+LOOKS_AT_ONCE = 64
 
 
 class ReleaseDue(Message, frozen=True):
@@ -39,15 +40,17 @@ class ReleaseDue(Message, frozen=True):
 class _Leaving(msgspec.Struct):
     """A pod that is being released.
 
-    `asked`: its worker waits for an answer. `told`: the last error reported. `left`: volumes to look at. `found`: those
-    that lay in the directory, without a record yet. `waiting`: things whose calls must end first. `resting`: things in
-    their back-off by the end of it, with a number that keeps the order; `troubles`: why they are.
+    `asked`: its worker waits for an answer. `told`: the last error reported. `left`: volumes to look at, and `blocked`
+    those for whose calls there is no room. `found`: those that lay in the directory, without a record yet. `waiting`:
+    things whose calls must end first. `resting`: things in their back-off by the end of it, with a number that keeps
+    the order; `troubles`: why they are.
     """
 
     worker: ActorRef | None
     asked: bool = True
     told: str = ""
     left: deque[VolumePlace] = msgspec.field(default_factory=deque)
+    blocked: dict[Window, deque[VolumePlace]] = msgspec.field(default_factory=dict)
     found: deque[LocatedVolume] = msgspec.field(default_factory=deque)
     waiting: set[Key] = msgspec.field(default_factory=set)
     resting: list[tuple[int, int, Key]] = msgspec.field(default_factory=list)
@@ -65,12 +68,14 @@ class VolumeReleases:
         self,
         actor: Actor,
         actual: ActualWorld,
+        calls: VolumeCalls,
         begin: Callable[[VolumeStep], None],
         unwant: Callable[[str, int], bool],
         gone: Callable[[str], None],
     ) -> None:
         self._actor = actor
         self._actual = actual
+        self._calls = calls
         self._begin_step = begin
         self._unwant = unwant
         self._gone = gone
@@ -86,14 +91,18 @@ class VolumeReleases:
         things = self._actual.pod(uid)
         if leaving is None:
             leaving = self._leaving[uid] = _Leaving(worker, left=deque(things.volumes))
-        else:
-            leaving.left.extend(key for key in leaving.troubles if isinstance(key, VolumePlace))
-            leaving.resting, leaving.troubles = [], {}
         leaving.worker = worker or leaving.worker
         leaving.asked = True
-        things.directory.retry_at_ns = 0
         if things.directory.life.stage is ThingStage.ABSENT:
             self._actual.meet(PodDirectory(uid), Found())  # unless the disk says otherwise
+        self.try_now(uid)
+
+    def try_now(self, uid: str) -> None:
+        """Retry everything, because there is news."""
+        leaving = self._leaving[uid]
+        leaving.left.extend(key for key in leaving.troubles if isinstance(key, VolumePlace))
+        leaving.resting, leaving.troubles = [], {}
+        self._actual.pod(uid).directory.retry_at_ns = 0
         self.advance(uid)
 
     def forget(self, uid: str) -> None:
@@ -107,7 +116,7 @@ class VolumeReleases:
         if leaving is None:
             return
         now_ns = self._actor.now_ns()
-        for _ in range(min(REMOVALS_AT_ONCE, len(leaving.resting))):
+        for _ in range(min(LOOKS_AT_ONCE, len(leaving.resting))):
             if leaving.resting[0][0] > now_ns:
                 break
             _, _, key = heappop(leaving.resting)
@@ -143,27 +152,43 @@ class VolumeReleases:
         leaving = self._leaving.get(uid)
         if leaving is None:
             return
-        looks = REMOVALS_AT_ONCE
+        looks = LOOKS_AT_ONCE
         while looks and leaving.found:
             looks -= 1
             volume = leaving.found.popleft()
             self._actual.found(volume)
             leaving.left.append(volume.place)
-        while looks and leaving.left and len(leaving.waiting) < CALLS_AT_ONCE:
+        while looks and (place := self._take_next(leaving)) is not None:
             looks -= 1
-            self._look_at(leaving, leaving.left.popleft(), fresh=True)
-        if not self._unwant(uid, REMOVALS_AT_ONCE) or not looks:
+            self._look_at(leaving, place, fresh=True)
+        if not self._unwant(uid, LOOKS_AT_ONCE) or not looks:
             self._wake_in(uid, 0)
-        elif not leaving.left and not leaving.waiting and not leaving.found:
+        elif not leaving.waiting:
             self._end(uid, leaving)
+
+    def _take_next(self, leaving: _Leaving) -> VolumePlace | None:
+        """The next volume to look at, if there is room for its call."""
+        if leaving.left:
+            return leaving.left.popleft()
+        for window, places in leaving.blocked.items():
+            if places and (self._calls.has_room(window) or self._calls.only_hang(window)):
+                return places.popleft()
+        return None
 
     def _look_at(self, leaving: _Leaving, place: VolumePlace, *, fresh: bool = False) -> None:
         """Plan one volume. `fresh`: no back-off applies."""
         thing = self._actual.pod(place.uid).volumes.get(place)
-        if thing is not None:
-            if fresh:
-                thing.retry_at_ns = 0
-            self._plan(leaving, place)
+        if thing is None:
+            return
+        if fresh:
+            thing.retry_at_ns = 0
+        window = Window(place.uid, is_remote(place), True)
+        if may_unmake(thing.life) and thing.retry_at_ns <= self._actor.now_ns() and not self._calls.has_room(window):
+            if not self._calls.only_hang(window):
+                leaving.blocked.setdefault(window, deque()).append(place)
+                return
+            thing.failed(thing.trouble or HELD_UP, self._actor.now_ns())
+        self._plan(leaving, place)
 
     def _plan(self, leaving: _Leaving, key: VolumePlace | PodDirectory) -> None:
         """Begin the removal of a thing, or note what it waits for."""

@@ -139,12 +139,16 @@ class World:
         self.dispatcher.run_for(int(seconds * SECOND_NS))
 
     def prepare(self, pod: Pod, seconds: float = 0, *, renewal: bool = False) -> list[Any]:
+        answers = self.ask_for(pod, renewal=renewal)
+        self.run(seconds)
+        return answers
+
+    def ask_for(self, pod: Pod, *, renewal: bool = False) -> list[Any]:
         uid = pod.metadata.uid
         if uid not in self.workers:
             kinds = (VolumesPrepared, VolumesReleased)
             self.workers[uid], self.answers[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", *kinds)
         self.actor.tell(PrepareVolumes(self.workers[uid], pod, renewal))
-        self.run(seconds)
         return self.answers[uid]
 
     def release(self, uid: str = "u", seconds: float = 0) -> None:

@@ -28,6 +28,8 @@ from config.objects import Pod
 
 PLANS_AT_ONCE = 64
 """Volumes planned in one message."""
+OUTCOMES_AT_ONCE = 64
+"""Outcomes in one message, at least, while more orders of a pass are open."""
 
 
 class PlanMore(Message, frozen=True):
@@ -49,14 +51,30 @@ class _Order(msgspec.Struct):
 class _Orders(msgspec.Struct):
     """The open orders of one pod by name.
 
-    `due`: to be planned; `blocked`: by a window that is full.
+    `due`: to be planned; `blocked`: by a window that is full. `number`: of the newest pass, and `left`: how many of its
+    orders are open. `settled`: outcomes that the child has not heard of; it waits for all of a pass.
     """
 
     pod: Pod
+    number: int = 0
+    left: int = 0
     open: dict[str, _Order] = msgspec.field(default_factory=dict)
     due: deque[str] = msgspec.field(default_factory=deque)
     blocked: dict[Window, deque[str]] = msgspec.field(default_factory=dict)
     settled: list[tuple[int, VolumeOutcome]] = msgspec.field(default_factory=list)
+
+    def open_one(self, name: str, order: _Order) -> None:
+        """Open an order of the newest pass, in the place of an earlier one of its name."""
+        before = self.open.get(name)
+        self.left += before is None or before.number != self.number
+        self.open[name] = order
+        self.due.append(name)
+
+    def settle_one(self, name: str, outcome: VolumeOutcome) -> None:
+        """An order is settled."""
+        order = self.open.pop(name)
+        self.left -= order.number == self.number
+        self.settled.append((order.number, outcome))
 
 
 class VolumeMaking:
@@ -95,15 +113,16 @@ class VolumeMaking:
         if orders is None:
             orders = self._pods[uid] = _Orders(message.pod)
         orders.pod = message.pod
+        if orders.number != message.number:
+            orders.number, orders.left = message.number, 0
         if message.fresh and uid in self._actual.pods:
             self._forget_back_off(uid, message.volumes)
         for volume in message.volumes:
             kept = without_secrets(volume)
-            orders.open[volume.name] = _Order(message.number, now_ns, volume, kept)
+            orders.open_one(volume.name, _Order(message.number, now_ns, volume, kept))
             self._books.want(uid, kept)
         if not message.volumes:
-            orders.open[POD_ITSELF] = _Order(message.number, now_ns, None, None)
-        orders.due.extend([volume.name for volume in message.volumes] or (POD_ITSELF,))
+            orders.open_one(POD_ITSELF, _Order(message.number, now_ns, None, None))
         self._turns[uid] = None
 
     def _forget_back_off(self, uid: str, volumes: tuple[DesiredVolume, ...]) -> None:
@@ -135,20 +154,20 @@ class VolumeMaking:
         return tuple(self._for_others.pop(name, ()))
 
     def go_on(self) -> None:
-        """Plan the orders of the pod whose turn it is, at most `PLANS_AT_ONCE`."""
-        if not self._turns:
-            return
-        uid, _ = self._turns.popitem(last=False)
-        orders = self._pods[uid]
-        plans = 0
-        while plans < PLANS_AT_ONCE and (name := self._take_next(uid, orders)) is not None:
-            self._plan(uid, orders, name)
-            plans += 1
-        self._tell_settled(uid, orders)
-        if not orders.open:
-            self.forget(uid)
-        elif plans == PLANS_AT_ONCE:
-            self._turns[uid] = None
+        """Plan the orders of the pods whose turn it is, at most `PLANS_AT_ONCE` together."""
+        plans = PLANS_AT_ONCE
+        while self._turns and plans:
+            uid, _ = self._turns.popitem(last=False)
+            orders = self._pods[uid]
+            while plans and (name := self._take_next(uid, orders)) is not None:
+                self._plan(uid, orders, name)
+                plans -= 1
+            if not orders.left or len(orders.settled) >= OUTCOMES_AT_ONCE:
+                self._tell_settled(uid, orders)
+            if not orders.open:
+                self.forget(uid)
+            elif not plans:
+                self._turns[uid] = None
         if self._turns:
             self._actor.after(0, PlanMore())  # a timer, because its message is never refused
 
@@ -195,13 +214,12 @@ class VolumeMaking:
         return plan_volume(uid, order.volume, self._actual, self._actor.now_ns())
 
     def _settle(self, uid: str, orders: _Orders, name: str, order: _Order, plan: Plan) -> None:
-        del orders.open[name]
         usable = plan.usable or (order.volume is None and plan.trouble is None)
         tried = plan.failed_ns >= order.since_ns
         outcome = VolumeOutcome(
             name, order.kept, usable, plan.host_path, plan.trouble, tried, plan.waits, plan.retry_at_ns
         )
-        orders.settled.append((order.number, outcome))
+        orders.settle_one(name, outcome)
         if plan.usable:
             self._books.is_there(uid, name, plan.host_path)
         if plan.frees is not None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from actors.kernel import Actor, ActorRef, ChildFailed, Message, NameTakenError, handles
-from actors.messages.claims import ClaimsChanged, ForgetClaims
+from actors.messages.claims import ForgetClaims
 from actors.messages.counts import CountVolumes, VolumeCount
 from actors.messages.node import NodeStatusStarted
 from actors.messages.pods import FollowNode, KnownPods, NodeObserved
@@ -249,8 +249,8 @@ class VolumeReconcilerActor(Actor):
         """Bound: the pods of the node."""
         self._tell_all(message)
 
-    @handles(ObjectsChanged, ClaimsChanged)
-    def objects_changed(self, message: ObjectsChanged | ClaimsChanged) -> None:
+    @handles(ObjectsChanged)
+    def objects_changed(self, message: ObjectsChanged) -> None:
         """Bound: the pods of the node."""
         for uid in sorted(message.uids):
             self._tell(uid, TryAgain())

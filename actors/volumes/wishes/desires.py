@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from actors.messages.claims import VolumeWait, is_claimed
+from actors.messages.claims import VolumeWait
 from actors.volumes.actual import SET_UP, VolumeProblem
 from actors.volumes.contexts import NO_CONTEXT, ContextRules, context_of
 from actors.volumes.desired import DesiredVolume
-from actors.volumes.wishes.contents import GatheredContents
+from actors.volumes.wishes.contents import GatheredContents, claimed_volumes
 from actors.volumes.wishes.payloads import VolumeContent
 from config.frozen_map import FrozenMap
 from config.pods.volume_sources import unknown_source_words, unknown_sources
@@ -36,6 +36,7 @@ class Desires:
         self._locate = locate
         self._contexts = contexts
         self._unknown = {pod.spec.volumes[index].name: key for index, key in unknown_sources(pod).items()}
+        self._claimed = frozenset(claimed_volumes(pod))
         self._digests: dict[bytes, bytes] = {}
 
     def volume(self, bare: VolumeSpec, content: VolumeContent | None) -> DesiredVolume:
@@ -46,7 +47,7 @@ class Desires:
             words = "; ".join(unknown_source_words(self._unknown[name]))
             return DesiredVolume(name, bare, None, VolumeProblem(words))
         spec = bare
-        if is_claimed(bare.volume):
+        if name in self._claimed:
             resolved = self._gathered.specs.get(name)
             if resolved is None:
                 wait = self._gathered.waits.get(name, VolumeWait(NOT_RESOLVED))

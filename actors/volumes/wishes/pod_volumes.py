@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, Message, handles
-from actors.messages.claims import ClaimsResolved, is_claimed
+from actors.messages.claims import ClaimsChanged, ClaimsResolved
 from actors.messages.events import pod_event
 from actors.messages.references import (
     ObjectsRead,
@@ -34,6 +34,7 @@ from actors.messages.references import (
 )
 from actors.messages.volumes import PrepareSubPaths, PrepareVolumes, VolumesPrepared
 from actors.volumes.actual import back_off_ns
+from actors.volumes.calls import CALL_LIMIT_NS
 from actors.volumes.desired import DesiredVolume, with_place_of, without_secrets
 from actors.volumes.orders import (
     ORDERS_AT_ONCE,
@@ -47,7 +48,13 @@ from actors.volumes.orders import (
 from actors.volumes.plan import POD_ITSELF
 from actors.volumes.problems import SHOWN_AT_MOST
 from actors.volumes.wishes.answers import answer_of, text_of, troubles_of
-from actors.volumes.wishes.contents import ContentSources, GatheredContents, GatheringLate, VolumeContents
+from actors.volumes.wishes.contents import (
+    ContentSources,
+    GatheredContents,
+    GatheringLate,
+    VolumeContents,
+    claimed_volumes,
+)
 from actors.volumes.wishes.desires import Desires
 from actors.volumes.wishes.payloads import PodContents, VolumeContent
 from actors.volumes.wishes.sub_paths import SubPathsMounted, VolumeSubPaths
@@ -61,8 +68,11 @@ SECOND_NS = 1_000_000_000
 REFRESH_AT_LEAST_NS = 5 * SECOND_NS
 """The shortest time to a renewal, whatever a token says."""
 RESYNC_JITTER = 0.5
-SILENCE_NS = 60 * SECOND_NS
-"""How long nothing is heard of orders before they are repeated, in case a message was lost."""
+SILENCE_NS = CALL_LIMIT_NS + 7 * SECOND_NS
+"""How long nothing is heard of orders before they are repeated, in case a message was lost.
+
+A call that hangs is reported before that.
+"""
 
 
 _NONE: frozenset[str] = frozenset()
@@ -138,8 +148,8 @@ class PodVolumesActor(Actor):
             return None
         return self._try_now()
 
-    @handles(TryAgain)
-    def try_again(self, _: TryAgain) -> Coroutine[Any, Any, None] | None:
+    @handles(TryAgain, ClaimsChanged)
+    def try_again(self, _: TryAgain | ClaimsChanged) -> Coroutine[Any, Any, None] | None:
         return self._try_now()
 
     @handles(OrdersLost)
@@ -248,8 +258,7 @@ class PodVolumesActor(Actor):
     def _new_pass(self, pod: Pod) -> _Pass:
         self._number += 1
         now_ns, fresh, self._fresh = self.now_ns(), self._fresh, False
-        claimed = any(map(is_claimed, pod.spec.volumes))
-        return _Pass(self._number, pod, now_ns >= self._retry_at_ns, claimed, fresh, now_ns, set())
+        return _Pass(self._number, pod, now_ns >= self._retry_at_ns, bool(claimed_volumes(pod)), fresh, now_ns, set())
 
     async def _content_of(self, name: str, contents: PodContents) -> VolumeContent:
         filling = contents.fill(name)

@@ -31,6 +31,7 @@ def start_references(node: Wiring) -> None:
         certificates=actors.pod_certificates,
         resync_ns=resync_ns(sync_ns, strategy),
         contexts=None if label is None else ContextRules(label, node.plan.gates.enabled("SELinuxMount")),
+        limit_bytes=node.plan.pod_volume_content_bytes,
         health_every_ns=configuration.volume_stats_agg_period if node.plan.gates.enabled("CSIVolumeHealth") else 0,
     )
     node.make(

@@ -9,11 +9,11 @@ A volume that goes beyond is refused as a whole. It counts for nothing then, so 
 
 from __future__ import annotations
 
-MIB = 1024 * 1024
-DEFAULT_LIMIT_BYTES = 256 * MIB
+from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
+
 ENTRY_BYTES = 4096
 """What a file or a directory takes at least: a block of most file systems, a page of memory."""
-FLAG = "--pod-volume-content-limit"
+FLAG = "--pod-volume-content-bytes"
 
 
 class ContentTooLargeError(Exception):
@@ -23,7 +23,7 @@ class ContentTooLargeError(Exception):
 class ContentSizes:
     """The sizes of a pod's volumes so far. `limit_bytes`: of all of them together."""
 
-    def __init__(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+    def __init__(self, limit_bytes: int = POD_VOLUME_CONTENT_BYTES) -> None:
         self._limit_bytes = limit_bytes
         self._most_entries = max(1, limit_bytes // ENTRY_BYTES)
         self._others_bytes = 0

@@ -32,13 +32,14 @@ from actors.messages.references import (
 )
 from actors.volumes.contexts import ContextRules
 from actors.volumes.orders import AllocatableRead, ReadAllocatable
-from actors.volumes.wishes.content_sizes import DEFAULT_LIMIT_BYTES
 from actors.volumes.wishes.payloads import Answers
 from actors.volumes.wishes.wants import TokenWant, Wants, wants_of
-from config.objects import ConfigMap, Pod, Secret
+from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
+from config.objects import ConfigMap, Pod, PodSpec, Secret
+from config.pods.once_per_spec import once_per_spec
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import VolumeSpec
-from runtime.volumes.pod_volumes import specs_of
+from runtime.volumes.pod_volumes import specs_of, used_in
 
 SECOND_NS = 1_000_000_000
 GATHER_LIMIT_NS = 120 * SECOND_NS
@@ -72,7 +73,7 @@ class ContentSources(msgspec.Struct, frozen=True):
     resync_ns: int = RESYNC_NS
     contexts: ContextRules | None = None
     health_every_ns: int = 0
-    limit_bytes: int = DEFAULT_LIMIT_BYTES
+    limit_bytes: int = POD_VOLUME_CONTENT_BYTES
 
 
 class GatherTag(msgspec.Struct, frozen=True, gc=False):
@@ -323,8 +324,13 @@ class VolumeContents:
 
 def claimed_volumes(pod: Pod) -> tuple[str, ...]:
     """Names of the volumes that containers use and that the API server has to resolve."""
-    specs = specs_of(pod)
-    return tuple(spec.volume.name for spec in specs if is_claimed(spec.volume)) if specs else ()
+    return _claimed(pod.spec)
+
+
+@once_per_spec
+def _claimed(spec: PodSpec) -> tuple[str, ...]:
+    used = used_in(spec)
+    return tuple(volume.name for volume in spec.volumes if volume.name in used and is_claimed(volume))
 
 
 def resync_ns(sync_frequency_ns: int, strategy: str) -> int:

@@ -18,11 +18,12 @@ from actors.messages.references import CertificatePlace, CredentialBundle, Objec
 from actors.model.refusal import ContainerRefusedError
 from actors.start.pod_fields import file_field, resource_value
 from actors.volumes.problems import joined
-from actors.volumes.wishes.content_sizes import DEFAULT_LIMIT_BYTES, ContentSizes, ContentTooLargeError
+from actors.volumes.wishes.content_sizes import ContentSizes, ContentTooLargeError
 from actors.volumes.wishes.wants import TokenWant, config_volumes, token_want, trust_want
 from config.api.secret_data import config_map_bytes, secret_bytes
 from config.api.selectors import SelectorError
 from config.documents.codec import DocumentError
+from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
 from config.objects import (
     ClusterTrustBundleProjection,
     ConfigMap,
@@ -74,7 +75,7 @@ class VolumeContent(msgspec.Struct, frozen=True):
     refusal: str = ""
 
 
-def contents_of(pod: Pod, answers: Answers, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> Contents:
+def contents_of(pod: Pod, answers: Answers, limit_bytes: int = POD_VOLUME_CONTENT_BYTES) -> Contents:
     """The files of every volume that the agent fills, or why it is refused."""
     made = PodContents(pod, answers, limit_bytes)
     payloads: dict[str, Payload] = {}
@@ -121,7 +122,7 @@ Filling = Generator[None, None, VolumeContent]
 class PodContents:
     """The contents of a pod's volumes, made one after the other. `limit_bytes`: of all together."""
 
-    def __init__(self, pod: Pod, answers: Answers, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+    def __init__(self, pod: Pod, answers: Answers, limit_bytes: int = POD_VOLUME_CONTENT_BYTES) -> None:
         self._values = _Values(pod, answers)
         self._sizes = ContentSizes(limit_bytes)
         self._paths = {volume.name: (volume, field_path_of(index, volume)) for index, volume in config_volumes(pod)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.messages.references import ObjectRef
-from actors.volumes.wishes.content_sizes import ENTRY_BYTES, FLAG, MIB, ContentSizes, ContentTooLargeError
+from actors.volumes.wishes.content_sizes import ENTRY_BYTES, FLAG, ContentSizes, ContentTooLargeError
 from actors.volumes.wishes.payloads import Answers, contents_of
 from config.objects import (
     ConfigMap,
@@ -43,6 +43,7 @@ def config_map_under(paths: int, name: str = "v") -> Volume:
 
 
 LIMIT = 3 * ENTRY_BYTES
+MIB = 1024 * 1024
 
 
 @pytest.mark.parametrize(

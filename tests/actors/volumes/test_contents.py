@@ -39,6 +39,7 @@ from actors.volumes.reconciler import VolumeReconcilerActor
 from actors.volumes.wishes.contents import ContentSources, resync_ns
 from actors.volumes.wishes.desires import digest_of
 from actors.volumes.wishes.pod_volumes import RESYNC_JITTER
+from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
 from config.frozen_map import FrozenMap
 from config.objects import (
     ConfigMap,
@@ -175,7 +176,7 @@ class Disk(SimulatedNodeVolumes):
 
 
 class World:
-    def __init__(self, alone: bool = False) -> None:
+    def __init__(self, alone: bool = False, limit_bytes: int = POD_VOLUME_CONTENT_BYTES) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         self.cluster = Cluster()
@@ -187,7 +188,7 @@ class World:
         objects = self.system.spawn(Objects, self.cluster, name="objects")
         tokens = self.system.spawn(Tokens, self.cluster, name="tokens")
         node, self.followers = Recorder.spawn_in(self.system, "node-status", FollowNode)
-        sources = ContentSources() if alone else ContentSources(objects, tokens, node)
+        sources = ContentSources() if alone else ContentSources(objects, tokens, node, limit_bytes=limit_bytes)
         self.actor: ActorRef = self.system.spawn(
             VolumeReconcilerActor, self.disk, events, sources, sync_loop, name="volumes"
         )
@@ -298,6 +299,23 @@ def test_an_object_that_goes_leaves_its_files_to_a_running_pod(world: World):
     assert world.read("configmap/cfg/a") == "x"
     assert [event.message for event in world.events] == [NOT_FOUND]
     assert [answer.error for answer in world.answers] == [""]
+
+
+def test_content_that_grows_too_large_leaves_the_old_to_a_running_pod_and_warns():
+    world = World(limit_bytes=100_000)
+    world.cluster.objects[CFG] = ConfigMap(data={"a": "x" * 90_000})
+    world.start(pod_with(CONFIG_MAP, LABELS, labels={"a": "1"}))
+    world.cluster.objects[CFG] = ConfigMap(data={"a": "y" * 110_000})
+    world.change()
+    assert world.read("configmap/cfg/a") == "x" * 90_000
+    (event,) = world.events
+    assert event.reason == "FailedMount"
+    assert "spec.volumes[0].configMap: with 'a' the agent writes 110000 bytes" in event.message
+    assert [answer.error for answer in world.answers] == [""]
+    world.cluster.objects[CFG] = ConfigMap(data={"a": "z"})
+    world.change()
+    assert world.read("configmap/cfg/a") == "z"
+    assert world.system.stop()
 
 
 def test_an_optional_object_that_goes_leaves_an_empty_volume(world: World):

@@ -1,4 +1,4 @@
-"""Messages between `VolumeReconcilerActor` and the resolver of claims.
+"""Messages between `PodVolumesActor`, `VolumeReconcilerActor` and the resolver of claims.
 
 See `actors/messages/pods.py`.
 
@@ -36,7 +36,7 @@ class VolumeWait(msgspec.Struct, frozen=True):
 
 
 class ResolveClaims(Message, frozen=True):
-    """VolumeReconcilerActor -> claim resolver: what are these volumes of the pod?
+    """PodVolumesActor -> claim resolver: what are these volumes of the pod?
 
     Answered by `ClaimsResolved`.
     """
@@ -61,7 +61,7 @@ class ClaimsResolved(Message, frozen=True):
 
 
 class ClaimsChanged(Message, frozen=True):
-    """Claim resolver -> VolumeReconcilerActor: something that volumes of these pods need has changed."""
+    """Claim resolver -> PodVolumesActor: something that volumes of these pods need has changed."""
 
     uids: frozenset[str]
 

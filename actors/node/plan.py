@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from actors.containers.gc_rules import GcPolicy
 from actors.node_object.settings import Registration, Remark
 from actors.pod.services import NodeFacts
+from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.kubelet.feature_gates import FeatureGates
 from config.pods.identity import SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
@@ -116,6 +117,8 @@ class NodePlan:
     gates: FeatureGates = _DEFAULT_GATES
     file_label: FileLabel | None = None
     """The SELinux label of container files; None without SELinux."""
+    pod_volume_content_bytes: int = POD_VOLUME_CONTENT_BYTES
+    """What the files that the agent writes for the volumes of one pod may take together."""
     pushed_manifests: str = ""
     """The directory of manifests handed to the node; empty: it takes none."""
     remarks: tuple[Remark, ...] = ()

@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping
 
 from actors.model.refusal import ContainerRefusedError
-from config.objects import Container, Pod, ResourceFieldSelector
+from config.objects import Container, Pod, PodSpec, ResourceFieldSelector
+from config.pods.once_per_spec import once_per_spec
 from config.values.quantity import parse_quantity
 
 _KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
@@ -61,7 +62,7 @@ def map_lines(values: Mapping[str, str]) -> str:
 
 def quoted(text: str) -> str:
     """`text` in double quotes, with all invisible characters escaped."""
-    return '"' + "".join(_ESCAPES.get(each) or _shown(each) for each in text) + '"'
+    return f'"{text}"' if _PLAIN.fullmatch(text) else f'"{text.translate(_ESCAPES)}"'
 
 
 def resource_value(
@@ -113,30 +114,47 @@ def _named_field(pod: Pod, field: str) -> str | None:
 def _owner(pod: Pod, container: Container | None, name: str, path: str) -> Container:
     if container is not None and name in ("", container.name):
         return container
-    everyone = (*pod.spec.init_containers, *pod.spec.containers)
-    owner = next((each for each in everyone if each.name == name), None)
+    owner = _by_name(pod.spec).get(name)
     if owner is None:
         raise ContainerRefusedError(f"{path}.containerName", f"the pod has no container {name!r}")
     return owner
 
 
-_ESCAPES = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-}
+@once_per_spec
+def _by_name(spec: PodSpec) -> Mapping[str, Container]:
+    """Of two containers of one name, the first counts."""
+    return {each.name: each for each in reversed((*spec.init_containers, *spec.containers))}
 
 
-def _shown(character: str) -> str:
-    if character.isprintable():
-        return character
-    number = ord(character)
-    if number < 0x80:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+_PLAIN = re.compile(r"[ !#-\[\]-~]*")
+"""Printable ASCII characters that need no escape."""
+
+
+class _Escapes(dict[int, str]):
+    """A table for `str.translate`. It shows a character that is not in it, but does not keep that."""
+
+    def __missing__(self, number: int) -> str:
+        character = chr(number)
+        if character.isprintable():
+            return character
+        if number < 0x80:
+            return f"\\x{number:02x}"
+        return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+_ESCAPES = _Escapes(str.maketrans({character: character for character in map(chr, range(0x20, 0x7F))}))
+_ESCAPES.update(
+    str.maketrans(
+        {
+            '"': '\\"',
+            "\\": "\\\\",
+            "\a": "\\a",
+            "\b": "\\b",
+            "\f": "\\f",
+            "\n": "\\n",
+            "\r": "\\r",
+            "\t": "\\t",
+            "\v": "\\v",
+        }
+    )
+)

@@ -51,7 +51,7 @@ class VolumeProblem(msgspec.Struct, frozen=True):
 class Thing(msgspec.Struct):
     """The record of one thing. Times are monotonic ns.
 
-    `failures`: calls that failed in a row; the next call begins no sooner than `retry_at_ns`.
+    `failures`: calls that failed in a row, the last at `failed_ns`; the next call begins no sooner than `retry_at_ns`.
     For volumes: `host_path` and `version` (None: unknown) of what was made last, and the `device` it is on.
     For devices: `in_use`, the name in `volumesInUse`; empty when they need no attaching, None while it is unknown.
     `context`: the SELinux label that they were mounted with; None while it is unknown.
@@ -60,6 +60,7 @@ class Thing(msgspec.Struct):
     life: ThingLife = ABSENT
     failures: int = 0
     retry_at_ns: int = 0
+    failed_ns: int = -1
     trouble: VolumeProblem | None = None
     host_path: str = ""
     version: bytes | None = None
@@ -70,11 +71,16 @@ class Thing(msgspec.Struct):
     def failed(self, trouble: VolumeProblem, now_ns: int) -> None:
         """Count one more failure in a row, and set the back-off (spec 8.1)."""
         self.trouble = trouble
+        self.failed_ns = now_ns
         self.retry_at_ns = now_ns + back_off_ns(self.failures)
         self.failures += 1
 
     def succeeded(self) -> None:
         self.trouble, self.failures, self.retry_at_ns = None, 0, 0
+
+
+NOTHING_THERE = Thing()
+"""A record for things without one; read-only."""
 
 
 class PodThings(msgspec.Struct):
@@ -94,6 +100,8 @@ class ActualWorld:
         self.devices: dict[str, Thing] = {}
         self._on_device: dict[str, set[VolumePlace]] = {}
         self._by_name: dict[tuple[str, str], set[VolumePlace]] = {}
+        self._usable: Counter[str] = Counter()
+        """By plugin: how many volumes of pods containers may use."""
 
     def pod(self, uid: str) -> PodThings:
         """The things of a pod, read-only."""
@@ -111,13 +119,16 @@ class ActualWorld:
             return things.directory
         if key not in things.volumes:
             things.volumes[key] = Thing()
-            self._by_name.setdefault((key.plugin, key.name), set()).add(key)
+            self._by_name.setdefault(self.shared_name(key), set()).add(key)
         return things.volumes[key]
 
     def meet(self, key: Key, event: Event) -> ThingLife:
         """Apply an event to a thing; forget the thing if it is ABSENT then. Raises IllegalTransitionError."""
         thing = self.thing(key)
+        was_usable = is_usable(thing.life)
         thing.life = advance(thing.life, event)
+        if isinstance(key, VolumePlace) and is_usable(thing.life) is not was_usable:
+            self._usable[key.plugin] += -1 if was_usable else 1
         if thing.life == ABSENT:
             self._forget(key)
         return thing.life
@@ -130,11 +141,14 @@ class ActualWorld:
             self._on_device.setdefault(volume.device, set()).add(volume.place)
         return thing
 
-    def found(self, volumes: tuple[LocatedVolume, ...]) -> None:
-        """Record volumes that were found on disk."""
-        for volume in volumes:
-            self.located(volume)
-            self.meet(volume.place, Found())
+    def found(self, volume: LocatedVolume) -> None:
+        """Record a volume that was found on disk."""
+        self.located(volume)
+        self.meet(volume.place, Found())
+
+    def is_on_device(self, device: str) -> bool:
+        """Whether a pod volume is, or may be, on a device."""
+        return device in self._on_device
 
     def on_device(self, device: str) -> frozenset[VolumePlace]:
         """The pod volumes that are, or may be, on a device."""
@@ -142,12 +156,16 @@ class ActualWorld:
 
     def same_volume(self, place: VolumePlace) -> frozenset[VolumePlace]:
         """The places where other pods have, or may have, a volume of this name and plugin."""
-        return frozenset(each for each in self._by_name.get((place.plugin, place.name), ()) if each.uid != place.uid)
+        return frozenset(each for each in self._by_name.get(self.shared_name(place), ()) if each.uid != place.uid)
+
+    @staticmethod
+    def shared_name(place: VolumePlace) -> tuple[str, str]:
+        """The name of a volume that it has in every pod."""
+        return place.plugin, place.name
 
     def count_by_plugin(self) -> Mapping[str, int]:
         """How many volumes of pods are made, those without a pod included."""
-        every = (each for things in self.pods.values() for each in things.volumes.items())
-        return Counter(place.plugin for place, thing in every if is_usable(thing.life))
+        return {plugin: count for plugin, count in self._usable.items() if count}
 
     def _forget(self, key: Key) -> None:
         if isinstance(key, Device):
@@ -156,7 +174,7 @@ class ActualWorld:
         things = self.pods[key.uid]
         if isinstance(key, VolumePlace):
             thing = things.volumes.pop(key)
-            _discard(self._by_name, (key.plugin, key.name), key)
+            _discard(self._by_name, self.shared_name(key), key)
             if thing.device:
                 _discard(self._on_device, thing.device, key)
         else:

@@ -1,25 +1,31 @@
 """The calls that make volumes and take them down, on lanes: a part of the `VolumeReconcilerActor`.
 
-Each thing has one call at a time, in its own slots of a lane, so a dead mount delays only its own pod. Volumes that
-depend on a server or a driver have a lane of their own, so a dead server never delays volumes of the machine. A call
-has no deadline on its lane. When it is late the actor goes on but keeps its record: only `VolumeCallEnded` proves that
-the call does no more (`state.py`). One timer watches all calls (`LookForLate`), because they become late in the order
-of their beginning, and nearly all end long before. The actor's slow tick checks too, in case that timer's message is
-lost.
+Each thing has one call at a time, and each pod its own turns in a lane, so a dead mount delays only its own pod.
+Volumes that depend on a server or a driver have a lane of their own, so a dead server never delays volumes of the
+machine. Of a pod, `MAKES_AT_ONCE` calls make something in a lane. So few calls wait for their turn, and what was never
+begun is never late.
+
+A call has no deadline on its lane. When it is late the actor goes on but keeps its record: only `VolumeCallEnded`
+proves that the call does no more (`state.py`). One timer watches all calls (`LookForLate`), because they become late in
+the order of their beginning, and nearly all end long before. The actor's slow tick checks too, in case that timer's
+message is lost.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Lane, Message, Pending, outcome_of
+from actors.kernel import Actor, ActorRef, Lane, Message, Pending, Rank, outcome_of
 from actors.messages.events import pod_event
 from actors.volumes.actual import SET_UP, Device, Key, PodDirectory, VolumeProblem
-from actors.volumes.plan import DEVICE_STEP, Do, VolumeStep
+from actors.volumes.plan import DEVICE_STEP, TAKING_DOWN, Do, VolumeStep
 from config.objects import Pod
+from config.pods.identity import is_critical
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.volumes.capability import LocatedVolume, NodeVolumes, Say, VolumeFailedError, VolumePlace
 
@@ -32,13 +38,23 @@ LANE_SIZE = 3
 
 Two that hang at once hold up nobody. Every three hold up their own lane once, for the patience of a lane: one second.
 """
-PER_THING = 2
-"""One for a call that hangs, one to take down what it was making."""
+PER_POD, PER_POD_REMOTE = 2, 3
+"""Storage drivers mount the volumes of a pod side by side."""
+MAKES_AT_ONCE = 3
+"""How many calls of a pod make something in a lane, those that hang included.
+
+A lane lets four calls of a key hang; the fourth must be one that takes something down.
+"""
+REMOVALS_AT_ONCE = 4
+"""The same for calls that take something down."""
 LOCAL_PLUGINS = tuple(kind.plugin for kind in VOLUME_SOURCES.values() if kind.served and not kind.remote)
 
 _HANGS = (
     f"it has not ended within {CALL_LIMIT_NS // SECOND_NS} s and is still under way; its server or disk may be dead"
 )
+_NO_TURN = f"it has waited {CALL_LIMIT_NS // SECOND_NS} s for its turn; other calls of the pod or its lane hang"
+
+HELD_UP = VolumeProblem("it waits for other volumes of the pod, whose calls hang", reason="")
 
 
 class VolumeLanes:
@@ -49,11 +65,11 @@ class VolumeLanes:
 
     @property
     def local(self) -> Lane:
-        return self._actor.lane("volumes", size=LANE_SIZE, per_key=PER_THING)
+        return self._actor.lane("volumes", size=LANE_SIZE, per_key=PER_POD)
 
     @property
     def remote(self) -> Lane:
-        return self._actor.lane("remote-volumes", size=LANE_SIZE, per_key=PER_THING)
+        return self._actor.lane("remote-volumes", size=LANE_SIZE, per_key=PER_POD_REMOTE)
 
     def of(self, key: Key) -> Lane:
         """The lane of all calls about this thing."""
@@ -70,11 +86,19 @@ def is_remote(key: Key) -> bool:
     return isinstance(key, VolumePlace) and key.plugin not in LOCAL_PLUGINS
 
 
+class Window(NamedTuple):
+    """What the calls of a pod share that are alike: a lane, and whether they take something down."""
+
+    uid: str
+    remote: bool
+    removes: bool
+
+
 class VolumeCall(msgspec.Struct):
     """A call under way.
 
     `uid`: of its pod, empty for a device that is taken down. `pod`: the pod to make something for. `due_ns`: when it is
-    late.
+    late. `has_begun`: its lane has begun it.
     """
 
     number: int
@@ -83,6 +107,11 @@ class VolumeCall(msgspec.Struct):
     pod: Pod | None
     due_ns: int
     late: bool = False
+    has_begun: bool = False
+
+    @property
+    def window(self) -> Window:
+        return Window(self.uid, is_remote(self.step.key), self.step.do in TAKING_DOWN)
 
     def about(self) -> str:
         """The thing being made or taken down, in words for people."""
@@ -118,43 +147,69 @@ class VolumeCalls:
         self._volumes = volumes
         self._events = events
         self._under_way: dict[int, VolumeCall] = {}
+        """In the order of their beginning, which is that of their being late."""
+        self._late: dict[int, VolumeCall] = {}
+        """Those that are late, and under way still."""
+        self._in_window: Counter[Window] = Counter()
+        """How many calls are under way, those that are late included."""
+        self._hanging: Counter[Window] = Counter()
+        """How many of those are late."""
         self._number = 0
         self._watched = False
         """A timer is set for the first call that is not late yet."""
 
     def __contains__(self, number: int) -> bool:
         """Whether this call is still under way."""
-        return number in self._under_way
+        return number in self._under_way or number in self._late
+
+    def has_room(self, window: Window) -> bool:
+        """Whether one more such call may begin."""
+        return self._in_window[window] < (REMOVALS_AT_ONCE if window.removes else MAKES_AT_ONCE)
+
+    def only_hang(self, window: Window) -> bool:
+        """Whether all such calls that are under way are late."""
+        return self._hanging[window] == self._in_window[window]
 
     def begin(self, step: VolumeStep, pod: Pod | None) -> None:
         """Begin the call of a step. `pod`: the pod that it serves, None when something is taken down."""
         self._number += 1
         number = self._number
         uid = pod.metadata.uid if pod is not None else "" if isinstance(step.key, Device) else step.key.uid
-        self._under_way[number] = VolumeCall(number, step, uid, pod, self._actor.now_ns() + CALL_LIMIT_NS)
+        call = self._under_way[number] = VolumeCall(number, step, uid, pod, self._actor.now_ns() + CALL_LIMIT_NS)
+        _count(self._in_window, call.window, 1)
         if not self._watched:
             self._watch()
-        self._actor.begin(partial(self._submit, step, pod), partial(_ended, number, step))
+        self._actor.begin(partial(self._submit, call), partial(_ended, number, step))
 
     def ended(self, message: VolumeCallEnded) -> VolumeCall:
         """Remove and return the call that has ended."""
-        return self._under_way.pop(message.number)
+        call = self._under_way.pop(message.number, None)
+        if call is None:
+            call = self._late.pop(message.number)
+            _count(self._hanging, call.window, -1)
+        _count(self._in_window, call.window, -1)
+        return call
 
-    def late(self) -> list[VolumeCall]:
+    def late(self) -> Iterator[VolumeCall]:
         """The calls that have become late since the last check."""
         self._watched = False
         now_ns = self._actor.now_ns()
-        late = [call for call in self._under_way.values() if not call.late and call.due_ns <= now_ns]
-        for call in late:
-            call.late = True
+        while (first := self._first()) is not None and first.due_ns <= now_ns:
+            del self._under_way[first.number]
+            self._late[first.number] = first
+            first.late = True
+            _count(self._hanging, first.window, 1)
+            yield first
         self._watch()
-        return late
+
+    def _first(self) -> VolumeCall | None:
+        return next(iter(self._under_way.values()), None)
 
     def _watch(self) -> None:
-        due_ns = next((call.due_ns for call in self._under_way.values() if not call.late), None)
-        if due_ns is not None:
+        first = self._first()
+        if first is not None:
             self._watched = True
-            self._actor.after(due_ns - self._actor.now_ns(), LookForLate())
+            self._actor.after(first.due_ns - self._actor.now_ns(), LookForLate())
 
     def tell_mapped(self, call: VolumeCall, path: str) -> None:
         """Send the event that a block device is mapped; file systems get no event."""
@@ -163,30 +218,54 @@ class VolumeCalls:
             text = f'{MAP} succeeded for volume "{name}" volumeMapPath "{path}"'
             self._teller(call.pod, field_path)("Normal", "SuccessfulMountVolume", text)
 
-    def _submit(self, step: VolumeStep, pod: Pod | None) -> Pending[Any]:
-        volumes, key = self._volumes, step.key
-        lane = self._lanes.of(key)
+    def _submit(self, call: VolumeCall) -> Pending[Any]:
+        volumes, step, pod, uid = self._volumes, call.step, call.pod, call.uid
+        key = step.key
         if isinstance(key, PodDirectory):
-            operation = volumes.make_pod if step.do is Do.MAKE_DIRECTORY else volumes.remove_pod
-            return lane.submit(key, operation, key.uid)
+            if step.do is Do.MAKE_DIRECTORY:
+                return self._on_lane(call, volumes.make_pod, uid)
+            return self._on_lane(call, volumes.remove_pod, uid)
         if step.volume is None or pod is None:
             if isinstance(key, VolumePlace):
-                return lane.submit(key, volumes.release, key)
-            return lane.submit(key, volumes.unstage, key.name)
+                return self._on_lane(call, volumes.release, key)
+            return self._on_lane(call, volumes.unstage, key.name)
         spec = step.volume.spec
         if step.do is Do.ADOPT:
-            return lane.submit(key, volumes.usable, pod.metadata.uid, spec)
+            return self._on_lane(call, volumes.usable, uid, spec)
         make = volumes.stage if step.do is Do.STAGE else volumes.prepare
-        return lane.submit(key, make, pod, spec, self._teller(pod, spec.field_path))
+        return self._on_lane(call, make, pod, spec, self._teller(pod, spec.field_path))
+
+    def _on_lane(self, call: VolumeCall, work: Callable[..., Any], *args: Any) -> Pending[Any]:
+        """Run it among the calls of its pod, or of the device that nobody needs."""
+
+        def run(*args: Any) -> Any:
+            call.has_begun = True
+            return work(*args)
+
+        run.__qualname__ = work.__qualname__
+        key = call.step.key
+        return self._lanes.of(key).submit(
+            call.uid or str(key),
+            run,
+            *args,
+            rank=Rank.FIRST if call.pod is not None and is_critical(call.pod) else Rank.NORMAL,
+            ends=call.step.do in TAKING_DOWN,
+        )
 
     def _teller(self, pod: Pod, field_path: str) -> Say:
         events = self._events
         return lambda kind, reason, text: events.tell(pod_event(pod, kind, reason, text, field_path))
 
 
-def late_trouble(step: VolumeStep) -> VolumeProblem:
-    """The trouble of a thing whose call hangs."""
-    return _trouble(step, _HANGS, "FailedMount")
+def _count(counts: Counter[Window], window: Window, by: int) -> None:
+    counts[window] += by
+    if not counts[window]:
+        del counts[window]
+
+
+def late_trouble(step: VolumeStep, *, has_begun: bool = True) -> VolumeProblem:
+    """The trouble of a thing whose call hangs, or waits for calls that hang."""
+    return _trouble(step, _HANGS if has_begun else _NO_TURN, "FailedMount")
 
 
 def _ended(number: int, step: VolumeStep, done: Pending[Any]) -> VolumeCallEnded:

@@ -10,12 +10,13 @@ Volumes of the access mode ReadWriteOncePod alone are mounted so, others with th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 import msgspec
 
 from actors.messages.counts import OF_A_CONTAINER, OF_A_POD
-from config.objects import Pod, SELinuxOptions
+from config.objects import Pod, PodSpec, SELinuxOptions
+from config.pods.once_per_spec import once_per_spec
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.host.selinux import FileLabel
 from runtime.volumes.capability import VolumeSpec
@@ -60,7 +61,7 @@ def context_of(pod: Pod, spec: VolumeSpec, rules: ContextRules) -> MountContext:
         return NO_CONTEXT
     must = is_for_labels(spec, rules)
     found: set[str] = set()
-    for options in _options(pod, spec.volume.name):
+    for options in _options_by_volume(pod.spec).get(spec.volume.name, ()):
         label = file_label(options, rules.label)
         if label is None:
             text = "failed to construct SELinux label from seLinuxOptions: use letters, digits, _ and . only"
@@ -107,14 +108,17 @@ def mode_word(spec: VolumeSpec) -> str:
     return next((_SHORT_MODES[mode] for mode in spec.access_modes if mode in _SHORT_MODES), "inline")
 
 
-def _options(pod: Pod, volume: str) -> Iterator[SELinuxOptions]:
-    """The options of every container that mounts the volume, as far as it has some."""
-    whole = pod.spec.security_context
-    for container in (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers):
-        if any(mount.name == volume for mount in container.volume_mounts):
-            own = container.security_context
-            options = (own.se_linux_options if own is not None else None) or (
-                whole.se_linux_options if whole is not None else None
-            )
-            if options is not None:
-                yield options
+@once_per_spec
+def _options_by_volume(spec: PodSpec) -> Mapping[str, tuple[SELinuxOptions, ...]]:
+    """The options of every container that mounts a volume, as far as it has some. By name of the volume."""
+    whole = spec.security_context
+    found: dict[str, list[SELinuxOptions]] = {}
+    for container in (*spec.init_containers, *spec.containers, *spec.ephemeral_containers):
+        own = container.security_context
+        options = (own.se_linux_options if own is not None else None) or (
+            whole.se_linux_options if whole is not None else None
+        )
+        if options is not None:
+            for name in dict.fromkeys(mount.name for mount in container.volume_mounts):
+                found.setdefault(name, []).append(options)
+    return {name: tuple(options) for name, options in found.items()}

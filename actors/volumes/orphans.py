@@ -2,29 +2,31 @@
 
 See spec 8.5 and 8.6.
 
-At the start of a life the whole disk is scanned once. Everything found is UNCERTAIN until its pod asks for it, or
-turns out to be unknown. `KnownPods` lists all pods, once every source is ready. Each such message makes this part list
-the pod directories and release those of unknown pods. A pod that has asked since that message is known. A pod that is
-being released already is left alone.
+At the start of a life the whole disk is scanned once, and recorded `RECORDS_AT_ONCE` volumes a message. Everything
+found is UNCERTAIN until its pod asks for it, or turns out to be unknown. `KnownPods` lists all pods, once every source
+is ready. Each such message makes this part list the pod directories and release those of unknown pods. A pod that has
+asked since that message is known. A pod that is being released already is left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
-from actors.kernel import Actor, Message
+from actors.kernel import Actor, Message, SoleMessage
 from actors.messages.pods import KnownPods
 from actors.volumes.actual import ActualWorld, PodDirectory
 from actors.volumes.calls import VolumeLanes
 from actors.volumes.devices import VolumeDevices
 from actors.volumes.release import VolumeReleases
 from actors.volumes.state import Found
-from runtime.volumes.capability import DiskScan, NodeVolumes
+from runtime.volumes.capability import DiskScan, LocatedVolume, NodeVolumes
 
 SECOND_NS = 1_000_000_000
 SCAN_LIMIT_NS = 123 * SECOND_NS
 SCAN_RETRY_NS = 10 * SECOND_NS
 LIST_LIMIT_NS = 60 * SECOND_NS
+RECORDS_AT_ONCE = 64
 
 
 class ScanDisk(Message, frozen=True):
@@ -36,6 +38,10 @@ class DiskScanned(Message, frozen=True):
 
     scan: DiskScan | None
     error: str
+
+
+class RecordMore(SoleMessage, frozen=True):
+    """To the actor itself: record the next part of the scan."""
 
 
 class PodsListed(Message, frozen=True):
@@ -68,6 +74,8 @@ class VolumeOrphans:
         self._known: frozenset[str] | None = None
         self._since_known: set[str] = set()
         self._listing = False
+        self._scanned: Iterator[PodDirectory | LocatedVolume] = iter(())
+        self._devices_found: tuple[str, ...] = ()
 
     def asked(self, uid: str) -> None:
         """A worker has asked for this pod's volumes, so it is no orphan."""
@@ -83,10 +91,24 @@ class VolumeOrphans:
             self._actor.log.warning("the volumes on disk cannot be listed: %s", message.error)
             self._actor.after(SCAN_RETRY_NS, ScanDisk())
             return
-        for uid, volumes in message.scan.pods.items():
-            self._actual.found(volumes)
-            self._actual.meet(PodDirectory(uid), Found())
-        self._devices.found(message.scan.devices)
+        self._scanned, self._devices_found = _everything(message.scan), message.scan.devices
+        self.record()
+
+    def record(self) -> None:
+        """Record what lies on disk, at most `RECORDS_AT_ONCE`.
+
+        The devices go last: it is known then which volumes are on them.
+        """
+        some = tuple(islice(self._scanned, RECORDS_AT_ONCE))
+        for each in some:
+            if isinstance(each, LocatedVolume):
+                self._actual.found(each)
+            else:
+                self._actual.meet(each, Found())
+        if len(some) == RECORDS_AT_ONCE:
+            self._actor.after(0, RecordMore())
+        else:
+            self._devices.found(self._devices_found)
 
     def known_pods(self, message: KnownPods) -> None:
         """Every source is ready, and these are all the pods."""
@@ -114,3 +136,9 @@ class VolumeOrphans:
         known = self._known
         taken = uid in self._since_known or self._is_wanted(uid) or uid in self._releases.uids()
         return known is not None and uid not in known and not taken
+
+
+def _everything(scan: DiskScan) -> Iterator[PodDirectory | LocatedVolume]:
+    for uid, volumes in scan.pods.items():
+        yield PodDirectory(uid)
+        yield from volumes

@@ -1,23 +1,23 @@
-"""Plans the next steps for the volumes of one pod, or for one device. Pure.
+"""Plans the next step for one thing on disk: a volume of a pod, a pod's directory, a device. Pure.
 
-It compares the actual with the desired world.
+It compares the actual with the desired world, and costs the same however many volumes a pod has.
 
-It plans for one pod at a time, so that a change costs only its own pod. The order of making is: the pod's directory,
-then a volume's device, then the volume. A ReadWriteOncePod volume waits until it is gone from all other pods. Removal
-goes in reverse order; a device goes after the last volume on it (spec 8.4). Volumes do not wait for each other.
+The order of making is: the pod's directory, then a volume's device, then the volume. A ReadWriteOncePod volume waits
+until it is gone from all other pods. Removal goes in reverse order; a device goes after the last volume on it
+(spec 8.4). Volumes do not wait for each other.
 
-A plan has steps to begin, or says that calls under way must end first (`busy`), or is final. In a final plan
-everything is there, or what is missing has a trouble and a time for the retry.
+A plan has a step to begin, or names the thing whose call must end first (`busy`), or is final. In a final plan the
+volume is there, or it has a trouble and, where no one else has to act first, a time for the retry.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable
 
 import msgspec
 
-from actors.volumes.actual import ActualWorld, Device, Key, PodDirectory, Thing, VolumeProblem
+from actors.volumes.actual import NOTHING_THERE, ActualWorld, Device, Key, PodDirectory, Thing, VolumeProblem
 from actors.volumes.desired import DesiredVolume
 from actors.volumes.state import ThingStage, is_under_way, is_usable, may_make, may_unmake
 
@@ -51,124 +51,107 @@ class VolumeStep(msgspec.Struct, frozen=True):
     volume: DesiredVolume | None = None
 
 
-class PodPlan(msgspec.Struct, frozen=True):
+class Plan(msgspec.Struct, frozen=True):
     """See the module.
 
-    `host_paths` of usable volumes and `troubles`, both by the volume's name in the pod. A volume in both keeps its old
-    content. `waiting`: names of the troubles that no call of ours can end. `wake_ns`: when to retry, 0 for never.
-    `begins_calls`: whether its steps begin any call.
+    `usable`: containers can use the volume, at `host_path`. With a `trouble` it keeps its old content. `waits`: no call
+    of ours can end the trouble. `frees`: what another pod has to give back first, as `ActualWorld` calls it.
+    `retry_at_ns`: when the back-off ends, 0 for none. `failed_ns`: when the call failed that the trouble is about.
     """
 
-    steps: tuple[VolumeStep, ...] = ()
-    busy: bool = False
-    host_paths: Mapping[str, str] = {}
-    troubles: Mapping[str, VolumeProblem] = {}
-    waiting: frozenset[str] = frozenset()
-    wake_ns: int = 0
-    begins_calls: bool = False
+    step: VolumeStep | None = None
+    busy: Key | None = None
+    usable: bool = False
+    host_path: str = ""
+    trouble: VolumeProblem | None = None
+    waits: bool = False
+    frees: Hashable = None
+    retry_at_ns: int = 0
+    failed_ns: int = -1
 
 
-NOTHING_TO_DO = PodPlan()
-"""Everything is as it should be, and there are no volumes."""
+DONE = Plan()
+"""Nothing has to be done, and nothing is in the way."""
+NOT_TRIED = VolumeProblem("it has not been tried yet")
 
 
-class _Plan(msgspec.Struct):
-    """A plan in the making."""
-
-    now_ns: int
-    steps: dict[Key, VolumeStep] = {}
-    begins_calls: bool = False
-    busy: bool = False
-    host_paths: dict[str, str] = {}
-    troubles: dict[str, VolumeProblem] = {}
-    waiting: set[str] = set()
-    wake_ns: int = 0
-
-    def made(self) -> PodPlan:
-        steps, waiting = tuple(self.steps.values()), frozenset(self.waiting)
-        return PodPlan(steps, self.busy, self.host_paths, self.troubles, waiting, self.wake_ns, self.begins_calls)
-
-    def wait(self, name: str, trouble: VolumeProblem) -> None:
-        """The volume cannot be tried until others change something."""
-        self.troubles[name] = trouble
-        self.waiting.add(name)
-
-    def trouble(self, name: str, trouble: VolumeProblem | None, thing: Thing) -> None:
-        """The volume cannot be tried now, but after its back-off."""
-        self.troubles[name] = trouble or VolumeProblem("it has not been tried yet")
-        if thing.retry_at_ns > self.now_ns:
-            self.wake_ns = min(self.wake_ns or thing.retry_at_ns, thing.retry_at_ns)
-
-    def attempt(self, do: Do, key: Key, thing: Thing, volume: DesiredVolume | None, names: Iterable[str]) -> None:
-        """Begin this step, unless a call is under way or hangs, or the back-off is not over."""
-        if is_under_way(thing.life):
-            self.busy = True
-        elif thing.retry_at_ns > self.now_ns:
-            for name in names:
-                self.trouble(name, thing.trouble, thing)
-        else:
-            may_begin = may_unmake(thing.life) if do in TAKING_DOWN else may_make(thing.life)
-            self.steps.setdefault(key, VolumeStep(do if may_begin else Do.SAY_AGAIN, key, volume))
-            self.begins_calls = self.begins_calls or may_begin
-
-
-def _plan_directory(do: Do, uid: str, directory: Thing, names: Iterable[str], now_ns: int) -> PodPlan:
-    """The plan when only the pod's directory matters; `names`: the volumes that wait for it."""
-    if directory.retry_at_ns <= now_ns and not is_under_way(directory.life):
-        may_begin = may_unmake(directory.life) if do in TAKING_DOWN else may_make(directory.life)
-        return PodPlan(
-            (VolumeStep(do if may_begin else Do.SAY_AGAIN, PodDirectory(uid), None),), begins_calls=may_begin
-        )
-    plan = _Plan(now_ns)
-    plan.attempt(do, PodDirectory(uid), directory, None, names)
-    return plan.made()
-
-
-def plan_wanted(uid: str, volumes: Sequence[DesiredVolume], actual: ActualWorld, now_ns: int) -> PodPlan:
-    """The plan for a pod that wants these volumes."""
+def plan_volume(uid: str, volume: DesiredVolume, actual: ActualWorld, now_ns: int) -> Plan:
+    """The plan for one volume that the pod wants."""
     things = actual.pod(uid)
-    usable = is_usable(things.directory.life)
-    if usable and not volumes:
-        return NOTHING_TO_DO
-    if not usable:
-        names = [volume.name for volume in volumes] if volumes else (POD_ITSELF,)
-        return _plan_directory(Do.MAKE_DIRECTORY, uid, things.directory, names, now_ns)
-    plan = _Plan(now_ns)
-    for volume in volumes:
-        _plan_volume(plan, volume, actual)
-    return plan.made()
-
-
-def _plan_volume(plan: _Plan, volume: DesiredVolume, actual: ActualWorld) -> None:
+    if not is_usable(things.directory.life):
+        return _attempt(Do.MAKE_DIRECTORY, PodDirectory(uid), things.directory, now_ns)
     if volume.at is None:
-        assert volume.waits is not None, "what cannot be located waits for something"
-        plan.wait(volume.name, volume.waits)
-        return
-    place = volume.at.place
-    thing = actual.pod(place.uid).volumes.get(place, Thing())
+        return Plan(trouble=volume.waits or NOT_TRIED, waits=True)
+    thing = things.volumes.get(volume.at.place, NOTHING_THERE)
+    plan = _plan_located(volume, volume.at.place, thing, actual, now_ns)
     if is_usable(thing.life):
-        plan.host_paths[volume.name] = thing.host_path
+        return msgspec.structs.replace(plan, usable=True, host_path=thing.host_path)
+    return plan
+
+
+def _plan_located(volume: DesiredVolume, place: Key, thing: Thing, actual: ActualWorld, now_ns: int) -> Plan:
+    assert volume.at is not None, "a volume without a place waits"
     if volume.waits is not None:
-        plan.wait(volume.name, volume.waits)
-        if not is_usable(thing.life):
-            plan.attempt(Do.ADOPT, place, thing, volume, ())
-        return
+        plan = DONE if is_usable(thing.life) else _attempt(Do.ADOPT, place, thing, now_ns, volume)
+        is_final = plan.step is None and plan.busy is None
+        return Plan(trouble=volume.waits, waits=True) if is_final else plan
     if thing.life.stage is ThingStage.MADE and thing.version == volume.spec.version:
-        return
+        return DONE
     if conflict := _conflict(volume, actual):
-        plan.wait(volume.name, conflict)
-        return
-    device = actual.devices.get(volume.at.device, Thing())
-    if volume.at.device and is_usable(device.life) and device.context not in (None, volume.spec.context):
-        if others := actual.on_device(volume.at.device) - {place}:
-            plan.wait(volume.name, _other_label(volume, device, min(each.uid for each in others)))
-        else:
-            plan.attempt(Do.UNSTAGE, Device(volume.at.device), device, None, (volume.name,))
-        return
-    if volume.at.device and not is_usable(device.life):
-        plan.attempt(Do.STAGE, Device(volume.at.device), device, volume, (volume.name,))
-        return
-    plan.attempt(Do.MAKE, place, thing, volume, (volume.name,))
+        return conflict
+    name = volume.at.device
+    device = actual.devices.get(name, NOTHING_THERE)
+    if name and is_usable(device.life) and device.context not in (None, volume.spec.context):
+        if others := actual.on_device(name) - {place}:
+            trouble = _other_label(volume, device, min(each.uid for each in others))
+            return Plan(trouble=trouble, waits=True, frees=Device(name))
+        return _attempt(Do.UNSTAGE, Device(name), device, now_ns)
+    if name and not is_usable(device.life):
+        return _attempt(Do.STAGE, Device(name), device, now_ns, volume)
+    return _attempt(Do.MAKE, place, thing, now_ns, volume)
+
+
+def plan_directory(uid: str, actual: ActualWorld, now_ns: int) -> Plan:
+    """The plan for a pod that uses no volumes."""
+    directory = actual.pod(uid).directory
+    if is_usable(directory.life):
+        return DONE
+    return _attempt(Do.MAKE_DIRECTORY, PodDirectory(uid), directory, now_ns)
+
+
+def plan_removal(key: Key, thing: Thing, now_ns: int) -> Plan:
+    """The plan for something that nobody wants.
+
+    It is gone when the plan has no step, is not busy, and has no trouble.
+
+    The caller keeps the order: volumes, then the directory or the device below them.
+    """
+    if thing.life.stage is ThingStage.ABSENT:
+        return DONE
+    do = Do.UNMAKE
+    if isinstance(key, Device):
+        do = Do.UNSTAGE
+    elif isinstance(key, PodDirectory):
+        do = Do.REMOVE_DIRECTORY
+    return _attempt(do, key, thing, now_ns)
+
+
+def plan_device(name: str, wanted: bool, actual: ActualWorld, now_ns: int) -> Plan:
+    """The plan for a device: it goes when no pod wants it, and no volume of any pod is, or may be, on it."""
+    thing = actual.devices.get(name)
+    if thing is None or wanted or actual.is_on_device(name):
+        return DONE
+    return plan_removal(Device(name), thing, now_ns)
+
+
+def _attempt(do: Do, key: Key, thing: Thing, now_ns: int, volume: DesiredVolume | None = None) -> Plan:
+    """Begin this step, unless a call is under way or hangs, or the back-off is not over."""
+    if is_under_way(thing.life):
+        return Plan(busy=key)
+    if thing.retry_at_ns > now_ns:
+        return Plan(trouble=thing.trouble or NOT_TRIED, retry_at_ns=thing.retry_at_ns, failed_ns=thing.failed_ns)
+    may_begin = may_unmake(thing.life) if do in TAKING_DOWN else may_make(thing.life)
+    return Plan(VolumeStep(do if may_begin else Do.SAY_AGAIN, key, volume))
 
 
 def is_for_one_pod(volume: DesiredVolume) -> bool:
@@ -176,14 +159,15 @@ def is_for_one_pod(volume: DesiredVolume) -> bool:
     return ONE_POD_ONLY in volume.spec.access_modes
 
 
-def _conflict(volume: DesiredVolume, actual: ActualWorld) -> VolumeProblem | None:
-    """The trouble when another pod has, or may have, a volume that only one pod may have (spec 8.4)."""
+def _conflict(volume: DesiredVolume, actual: ActualWorld) -> Plan | None:
+    """The plan when another pod has, or may have, a volume that only one pod may have (spec 8.4)."""
     if not is_for_one_pod(volume) or volume.at is None:
         return None
-    for place in sorted(actual.same_volume(volume.at.place), key=lambda each: each.uid):
-        if actual.pod(place.uid).volumes[place].life.stage is not ThingStage.ABSENT:
-            text = f"volume uses the {ONE_POD_ONLY} access mode and is already in use by pod {place.uid}"
-            return VolumeProblem(text, step=DEVICE_STEP)
+    place = volume.at.place
+    for other in sorted(actual.same_volume(place), key=lambda each: each.uid):
+        if actual.pod(other.uid).volumes[other].life.stage is not ThingStage.ABSENT:
+            text = f"volume uses the {ONE_POD_ONLY} access mode and is already in use by pod {other.uid}"
+            return Plan(trouble=VolumeProblem(text, step=DEVICE_STEP), waits=True, frees=actual.shared_name(place))
     return None
 
 
@@ -191,38 +175,3 @@ def _other_label(volume: DesiredVolume, device: Thing, uid: str) -> VolumeProble
     """The trouble when another pod has the volume with another SELinux label."""
     text = f'conflicting SELinux labels of volume {volume.spec.name}: "{device.context}" and "{volume.spec.context}"'
     return VolumeProblem(f"{text}; it is in use by pod {uid}", step=DEVICE_STEP)
-
-
-def plan_unwanted(uid: str, actual: ActualWorld, now_ns: int) -> PodPlan:
-    """The plan for a pod that is released.
-
-    Nothing is left when it has no steps and no troubles and is not busy.
-
-    Volumes have their names on disk here.
-    """
-    things = actual.pod(uid)
-    directory = things.directory
-    gone = directory.life.stage is ThingStage.ABSENT
-    if not things.volumes:
-        names = (POD_ITSELF,)
-        return NOTHING_TO_DO if gone else _plan_directory(Do.REMOVE_DIRECTORY, uid, directory, names, now_ns)
-    plan = _Plan(now_ns)
-    left = False
-    for place, thing in things.volumes.items():
-        if thing.life.stage is not ThingStage.ABSENT:
-            left = True
-            plan.attempt(Do.UNMAKE, place, thing, None, (place.name,))
-    if is_under_way(directory.life):
-        plan.busy = True
-    elif not left and not gone:
-        plan.attempt(Do.REMOVE_DIRECTORY, PodDirectory(uid), directory, None, (POD_ITSELF,))
-    return plan.made()
-
-
-def plan_device(name: str, wanted: bool, actual: ActualWorld, now_ns: int) -> PodPlan:
-    """The plan for a device: it goes when no pod wants it, and no volume of any pod is, or may be, on it."""
-    plan = _Plan(now_ns)
-    thing = actual.devices.get(name)
-    if thing is not None and thing.life.stage is not ThingStage.ABSENT and not wanted and not actual.on_device(name):
-        plan.attempt(Do.UNSTAGE, Device(name), thing, None, (name,))
-    return plan.made()

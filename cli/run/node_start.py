@@ -142,6 +142,7 @@ def plan_of(
         prevent_api_references=start.gates.enabled("PreventStaticPodAPIReferences"),
         registration=registration_of(start, machine),
         gates=start.gates,
+        pod_volume_content_bytes=start.node.pod_volume_content_bytes,
         pushed_manifests=os.path.join(root, PUSHED_MANIFESTS) if start.node.accept_manifests else "",
     )
 

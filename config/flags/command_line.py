@@ -24,6 +24,9 @@ from config.kubelet.reading import DEPRECATED_FIELDS
 from config.kubelet.unhonoured import NO_EFFECT
 from config.values.nearest import nearest
 
+POD_VOLUME_CONTENT_BYTES = 256 * 1024 * 1024
+"""All that the API can hold for one pod fits well: 200 ConfigMaps of one MiB."""
+
 
 class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
     """Settings that only the command line has; durations in nanoseconds.
@@ -50,6 +53,7 @@ class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
     maximum_dead_containers_per_container: int = 1
     maximum_dead_containers: int = -1
     accept_manifests: bool = False
+    pod_volume_content_bytes: int = POD_VOLUME_CONTENT_BYTES
     version: str = ""
     help: bool = False
 
@@ -200,6 +204,9 @@ def _node_faults(node: NodeFlags) -> list[DocumentError]:
     if node.cloud_provider not in ("", "external"):
         reason = f"{node.cloud_provider!r} is no longer built in"
         faults.append(DocumentError("--cloud-provider", reason, "use external, or remove it"))
+    if node.pod_volume_content_bytes <= 0:
+        hint = f"write a number of bytes, such as {NodeFlags().pod_volume_content_bytes}"
+        faults.append(DocumentError("--pod-volume-content-bytes", "must be greater than zero", hint))
     addresses = [part.strip() for part in node.node_ip.split(",")] if node.node_ip else []
     families = []
     for address in addresses:

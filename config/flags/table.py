@@ -102,6 +102,12 @@ OWN = (
         configures=True,
     ),
     _own("accept-manifests", FlagKind.BOOLEAN, EXTRA, "take pod manifests over HTTP, at /manifests"),
+    _own(
+        "pod-volume-content-bytes",
+        FlagKind.INT64,
+        EXTRA,
+        "what the files of one pod's configMap, secret, downwardAPI and projected volumes may take together",
+    ),
     _own("pod-logs-dir", FlagKind.TEXT, EXTRA, "directory of the logs of pods", configures=True),
     _own("version", FlagKind.VERSION, OTHER, "print the version and end"),
     _own("help", FlagKind.SWITCH, OTHER, "print this and end"),

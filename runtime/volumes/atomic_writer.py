@@ -25,7 +25,7 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Container, Generator, Iterator, Mapping
 
 from runtime.files.tree import remove_tree
 from runtime.volumes.capability import Payload, VolumeFailedError, VolumeFile
@@ -101,12 +101,11 @@ def checked(payload: Payload) -> dict[str, VolumeFile]:
     files: dict[str, VolumeFile] = {}
     for path, file in payload.items():
         files[_tidy(path)] = file
-    for path in files:
-        parts = path.split("/")
-        for length in range(1, len(parts)):
-            above = "/".join(parts[:length])
-            if above in files:
-                raise VolumeFailedError(f"{above!r} cannot be a file, because {path!r} is to lie in it")
+    above = None
+    for path in sorted(files, key=lambda path: path.replace("/", "\0")):  # what lies in a directory follows it at once
+        if above is not None and path.startswith(f"{above}/"):
+            raise VolumeFailedError(f"{above!r} cannot be a file, because {path!r} is to lie in it")
+        above = path
     return dict(sorted(files.items()))
 
 
@@ -147,8 +146,10 @@ def _current(directory: str) -> str | None:
 def _holds(version: str, files: Mapping[str, VolumeFile], group: int | None) -> bool:
     """Whether a version has exactly these files, with their content, modes and owners."""
     found = set(_paths_in(version, ""))
-    return found == files.keys() and all(
-        _is_same(os.path.join(version, path), file, group) for path, file in files.items()
+    return (
+        found == files.keys()
+        and all(_has_looks(os.path.join(version, path), file, group) for path, file in files.items())
+        and all(_has_data(os.path.join(version, path), file.data) for path, file in files.items())
     )
 
 
@@ -161,16 +162,19 @@ def _paths_in(directory: str, prefix: str) -> Iterator[str]:
                 yield prefix + entry.name
 
 
-def _is_same(path: str, file: VolumeFile, group: int | None) -> bool:
+def _has_looks(path: str, file: VolumeFile, group: int | None) -> bool:
+    """Whether the file has this size, mode and owner; cheap to know of all files before any is read."""
     info = os.lstat(path)
     if not stat.S_ISREG(info.st_mode) or info.st_size != len(file.data):
         return False
     if stat.S_IMODE(info.st_mode) != _mode_of(file, group):
         return False
-    if (file.uid is not None and info.st_uid != file.uid) or (group is not None and info.st_gid != group):
-        return False
+    return (file.uid is None or info.st_uid == file.uid) and (group is None or info.st_gid == group)
+
+
+def _has_data(path: str, data: bytes) -> bool:
     with open(path, "rb") as content:
-        return content.read() == file.data
+        return content.read() == data
 
 
 def _mode_of(file: VolumeFile, group: int | None) -> int:
@@ -183,16 +187,23 @@ def _write_version(directory: str, files: Mapping[str, VolumeFile], group: int |
     made = {""}
     _open_directory(version, group)
     for path, file in files.items():
-        parts = path.split("/")[:-1]
-        for length in range(1, len(parts) + 1):
-            below = "/".join(parts[:length])
-            if below not in made:
-                made.add(below)
-                os.mkdir(os.path.join(version, below))
-                _open_directory(os.path.join(version, below), group)
+        for below in _missing_directories(path, made):
+            made.add(below)
+            os.mkdir(os.path.join(version, below))
+            _open_directory(os.path.join(version, below), group)
         _write_file(os.path.join(version, path), file, group)
         yield f"written {path}"
     return os.path.basename(version)
+
+
+def _missing_directories(path: str, made: Container[str]) -> list[str]:
+    """The directories of a file that are not among those made, outermost first."""
+    missing: list[str] = []
+    above = path.rpartition("/")[0]
+    while above not in made:
+        missing.append(above)
+        above = above.rpartition("/")[0]
+    return missing[::-1]
 
 
 def _open_directory(path: str, group: int | None) -> None:

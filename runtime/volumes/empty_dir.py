@@ -15,8 +15,9 @@ import contextlib
 import os
 import stat
 
-from config.objects import Container, Pod, Volume
+from config.objects import Container, Pod, PodSpec, Volume
 from config.pods.identity import is_sidecar
+from config.pods.once_per_spec import once_per_spec
 from config.values.quantity import parse_quantity
 from runtime.files.directories import make_directories
 from runtime.files.whole_file import remove_partials, write_whole
@@ -127,7 +128,12 @@ def memory_size_bytes(pod: Pod, volume: Volume, node_bytes: int) -> int:
 
 def memory_limit_bytes(pod: Pod) -> int:
     """The pod's memory limit; 0 when one of its containers has none."""
-    spec = pod.spec
+    return _memory_limit_bytes(pod.spec)
+
+
+@once_per_spec
+def _memory_limit_bytes(spec: PodSpec) -> int:
+    """Each of thousands of volumes may ask for it."""
     if spec.resources is not None and (text := spec.resources.limits.get("memory")):
         return parse_quantity(text).value()
     together = [_limit_bytes(container) for container in spec.containers]

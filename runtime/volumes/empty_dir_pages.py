@@ -8,7 +8,10 @@ taken from what the containers request, so a size that none of them requests is 
 
 from __future__ import annotations
 
-from config.objects import Pod
+from collections.abc import Mapping
+
+from config.objects import Pod, PodSpec
+from config.pods.once_per_spec import once_per_spec
 from config.values.quantity import QuantityError, parse_quantity
 from runtime.volumes.capability import VolumeFailedError
 
@@ -18,7 +21,7 @@ _RESOURCE = "hugepages-"
 
 def page_bytes(pod: Pod, medium: str) -> int:
     """The size of the pages for a medium. Raises VolumeFailedError."""
-    requested = _requested(pod)
+    requested = _requested(pod.spec)
     if not requested:
         raise VolumeFailedError(f"an emptyDir of medium {medium} needs a container that requests huge pages")
     if medium == HUGE_PAGES:
@@ -41,10 +44,11 @@ def mount_options(size_bytes: int, limit_bytes: int) -> str:
     return f"pagesize={size_bytes}" + (f",size={limit_bytes}" if limit_bytes else "")
 
 
-def _requested(pod: Pod) -> dict[int, str]:
+@once_per_spec
+def _requested(spec: PodSpec) -> Mapping[int, str]:
     """Sizes of huge pages that containers request: bytes -> as it is written. Limits count as requests."""
     found: dict[int, str] = {}
-    for container in (*pod.spec.init_containers, *pod.spec.containers):
+    for container in (*spec.init_containers, *spec.containers):
         resources = container.resources
         names = () if resources is None else (*resources.requests, *resources.limits)
         for name in names:

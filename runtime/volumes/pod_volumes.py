@@ -10,7 +10,7 @@ from runtime.volumes.capability import VolumeSpec
 
 def used_volumes(pod: Pod) -> frozenset[str]:
     """Names of the volumes that some container mounts or uses as a device."""
-    return _used(pod.spec)
+    return used_in(pod.spec)
 
 
 def specs_of(pod: Pod) -> tuple[VolumeSpec, ...]:
@@ -22,14 +22,15 @@ def specs_of(pod: Pod) -> tuple[VolumeSpec, ...]:
 
 
 @once_per_spec
-def _used(spec: PodSpec) -> frozenset[str]:
+def used_in(spec: PodSpec) -> frozenset[str]:
+    """See `used_volumes`."""
     mounted = {mount.name for container in _containers(spec) for mount in container.volume_mounts}
     return frozenset(mounted | _used_as_devices(spec))
 
 
 @once_per_spec
 def _specs(spec: PodSpec) -> tuple[VolumeSpec, ...]:
-    used = _used(spec)
+    used = used_in(spec)
     devices = _used_as_devices(spec)
     return tuple(
         VolumeSpec(

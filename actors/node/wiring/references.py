@@ -9,11 +9,11 @@ from actors.cluster.token import TokenActor
 from actors.cluster.trust_bundles import TrustBundlesActor
 from actors.node.wiring.known_actors import Wiring, present
 from actors.volumes.claims.claims import ClaimsActor
-from actors.volumes.contents import ContentSources, resync_ns
 from actors.volumes.contexts import ContextRules
 from actors.volumes.plugins.csi_node import CsiNodeActor
 from actors.volumes.plugins.watcher import PluginWatcherActor
 from actors.volumes.reconciler import VolumeReconcilerActor
+from actors.volumes.wishes.contents import ContentSources, resync_ns
 from config.pods.in_tree_volumes import MIGRATED_PLUGINS
 from runtime.state.pod_keys import new_pod_key
 
@@ -31,6 +31,7 @@ def start_references(node: Wiring) -> None:
         certificates=actors.pod_certificates,
         resync_ns=resync_ns(sync_ns, strategy),
         contexts=None if label is None else ContextRules(label, node.plan.gates.enabled("SELinuxMount")),
+        limit_bytes=node.plan.pod_volume_content_bytes,
         health_every_ns=configuration.volume_stats_agg_period if node.plan.gates.enabled("CSIVolumeHealth") else 0,
     )
     node.make(

@@ -26,7 +26,7 @@ from actors.pod.references import PodReferences
 from actors.pod.steps.admitted import PodAdmission
 from actors.pod.steps.sandbox import PodSandbox
 from actors.pod.view import PodView, Question
-from actors.volumes.payloads import has_config_volumes
+from actors.volumes.wishes.wants import has_config_volumes
 from config.objects import Pod
 from runtime.volumes.pod_volumes import specs_of, used_volumes
 

@@ -35,10 +35,11 @@ from actors.messages.volumes import (
     VolumesReleased,
 )
 from actors.volumes.actual import RETRY_MAX_NS
-from actors.volumes.contents import ContentSources, resync_ns
-from actors.volumes.desired import digest_of
-from actors.volumes.passes import RESYNC_JITTER
 from actors.volumes.reconciler import VolumeReconcilerActor
+from actors.volumes.wishes.contents import ContentSources, resync_ns
+from actors.volumes.wishes.desires import digest_of
+from actors.volumes.wishes.pod_volumes import RESYNC_JITTER
+from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
 from config.frozen_map import FrozenMap
 from config.objects import (
     ConfigMap,
@@ -175,7 +176,7 @@ class Disk(SimulatedNodeVolumes):
 
 
 class World:
-    def __init__(self, alone: bool = False) -> None:
+    def __init__(self, alone: bool = False, limit_bytes: int = POD_VOLUME_CONTENT_BYTES) -> None:
         self.dispatcher = SimulatedDispatcher(1)
         self.system = ActorSystem(self.dispatcher)
         self.cluster = Cluster()
@@ -187,7 +188,7 @@ class World:
         objects = self.system.spawn(Objects, self.cluster, name="objects")
         tokens = self.system.spawn(Tokens, self.cluster, name="tokens")
         node, self.followers = Recorder.spawn_in(self.system, "node-status", FollowNode)
-        sources = ContentSources() if alone else ContentSources(objects, tokens, node)
+        sources = ContentSources() if alone else ContentSources(objects, tokens, node, limit_bytes=limit_bytes)
         self.actor: ActorRef = self.system.spawn(
             VolumeReconcilerActor, self.disk, events, sources, sync_loop, name="volumes"
         )
@@ -300,6 +301,23 @@ def test_an_object_that_goes_leaves_its_files_to_a_running_pod(world: World):
     assert [answer.error for answer in world.answers] == [""]
 
 
+def test_content_that_grows_too_large_leaves_the_old_to_a_running_pod_and_warns():
+    world = World(limit_bytes=100_000)
+    world.cluster.objects[CFG] = ConfigMap(data={"a": "x" * 90_000})
+    world.start(pod_with(CONFIG_MAP, LABELS, labels={"a": "1"}))
+    world.cluster.objects[CFG] = ConfigMap(data={"a": "y" * 110_000})
+    world.change()
+    assert world.read("configmap/cfg/a") == "x" * 90_000
+    (event,) = world.events
+    assert event.reason == "FailedMount"
+    assert "spec.volumes[0].configMap: with 'a' the agent writes 110000 bytes" in event.message
+    assert [answer.error for answer in world.answers] == [""]
+    world.cluster.objects[CFG] = ConfigMap(data={"a": "z"})
+    world.change()
+    assert world.read("configmap/cfg/a") == "z"
+    assert world.system.stop()
+
+
 def test_an_optional_object_that_goes_leaves_an_empty_volume(world: World):
     world.cluster.objects[CFG] = ConfigMap(data={"a": "x"})
     world.start(pod_with(OPTIONAL))
@@ -393,10 +411,10 @@ def test_answers_to_an_older_question_are_ignored(world: World):
     world.actor.tell(PrepareVolumes(worker, world.pods["u"], renewal=True))
     world.run(0.1)
     first, second = world.cluster.reads
-    world.actor.tell(ObjectsRead(first.tag, FrozenMap({CFG: ConfigMap(data={"a": "old"})}), FrozenMap()))
+    first.reader.tell(ObjectsRead(first.tag, FrozenMap({CFG: ConfigMap(data={"a": "old"})}), FrozenMap()))
     world.run(0.1)
     assert world.answers == []
-    world.actor.tell(ObjectsRead(second.tag, FrozenMap({CFG: ConfigMap(data={"a": "new"})}), FrozenMap()))
+    second.reader.tell(ObjectsRead(second.tag, FrozenMap({CFG: ConfigMap(data={"a": "new"})}), FrozenMap()))
     world.run(0.1)
     assert world.read("configmap/cfg/a") == "new"
     assert [answer.error for answer in world.answers] == [""], "the first question was asked by one who waits"
@@ -408,7 +426,7 @@ def test_an_impatient_worker_causes_no_second_read(world: World):
     world.actor.tell(PrepareVolumes(worker, world.pods["u"]))
     world.run(0.1)
     (read,) = world.cluster.reads
-    world.actor.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
+    read.reader.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
     world.run(0.1)
     assert [answer.error for answer in world.answers] == [""]
 
@@ -425,7 +443,7 @@ def test_a_released_pod_gets_no_files_again(world: World):
     world.actor.tell(ReleaseVolumes(worker, "u"))
     world.run(0.1)
     (read,) = world.cluster.reads
-    world.actor.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
+    read.reader.tell(ObjectsRead(read.tag, FrozenMap({CFG: ConfigMap(data={"a": "x"})}), FrozenMap()))
     world.change()
     world.run(HOUR_S)
     assert world.disk.list_uids() == ()

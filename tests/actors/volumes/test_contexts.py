@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.messages.counts import ADMITTED, OF_A_CONTAINER, OF_A_POD, OF_A_VOLUME, ContextKey
-from actors.volumes.context_counts import count_contexts
+from actors.volumes.context_counts import ContextCounts
 from actors.volumes.contexts import NO_CONTEXT, ContextRules, MountContext, context_of
 from actors.volumes.desired import DesiredVolume
 from config.objects import (
@@ -129,7 +129,8 @@ def test_selinux_contexts_are_counted_by_access_mode_and_outcome() -> None:
         return DesiredVolume(name, volume(modes), None, None, "", context)
 
     admitted, other = MountContext(LABEL, True, must=True), MountContext("other", must=False)
-    counted = count_contexts(
+    counts = ContextCounts()
+    for uid, wanted in enumerate(
         [
             desired("a", admitted),
             desired("b", other, ("ReadWriteMany",)),
@@ -137,10 +138,17 @@ def test_selinux_contexts_are_counted_by_access_mode_and_outcome() -> None:
             desired("d", MountContext(fault="x", about=OF_A_CONTAINER), ("ReadOnlyMany",)),
             desired("e", NO_CONTEXT),
         ]
-    )
-    assert counted == {
+    ):
+        counts.put(f"u{uid}", wanted)
+    assert counts.counts() == {
         ContextKey(ADMITTED, True, "kubernetes.io/csi", "RWOP"): 1,
         ContextKey(OF_A_VOLUME, False, "kubernetes.io/csi", "RWX"): 1,
         ContextKey(OF_A_POD, True, "kubernetes.io/csi", "RWOP"): 1,
         ContextKey(OF_A_CONTAINER, False, "kubernetes.io/csi", "ROX"): 1,
     }
+    counts.put("u2", desired("c", NO_CONTEXT))
+    counts.drop("u0", "a")
+    counts.drop("u3", "d")
+    assert counts.counts() == {ContextKey(ADMITTED, True, "kubernetes.io/csi", "RWX"): 1}, "the next one is the first"
+    counts.drop("u1", "b")
+    assert counts.counts() == {}

@@ -17,8 +17,8 @@ from actors.messages.events import RecordEvent
 from actors.messages.pods import KnownPods
 from actors.messages.references import ObjectRef, TokenIssued
 from actors.messages.volumes import PrepareVolumes, ReleaseVolumes, VolumesPrepared, VolumesReleased
-from actors.volumes.contents import ContentSources
 from actors.volumes.reconciler import VolumeReconcilerActor
+from actors.volumes.wishes.contents import ContentSources
 from config.frozen_map import FrozenMap
 from config.objects import (
     ConfigMap,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from actors.messages.references import CertificatePlace, ObjectRef, ReadFailure, TrustWant
-from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, fs_user, has_config_volumes, wants_of
+from actors.volumes.wishes.payloads import Answers, contents_of, fs_user
+from actors.volumes.wishes.wants import TokenWant, Wants, has_config_volumes, wants_of
 from config.objects import (
     ClusterTrustBundleProjection,
     ConfigMap,

@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from actors.kernel import Actor, ActorRef, ActorSystem, SimulatedDispatcher, handles
+from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher, handles
 from actors.messages.events import RecordEvent
 from actors.messages.pods import KnownPods
-from actors.messages.references import ObjectRef, ObjectsChanged, ObjectsRead, TokenIssued
+from actors.messages.references import ObjectRef, ObjectsChanged, TokenIssued
 from actors.messages.volumes import (
     ReleaseVolumes,
     RenewVolumes,
@@ -20,11 +20,11 @@ from actors.messages.volumes import (
     VolumesPrepared,
     VolumesReleased,
 )
-from actors.volumes.contents import ContentSources
 from actors.volumes.reconciler import VolumeReconcilerActor
-from config.frozen_map import FrozenMap
+from actors.volumes.wishes.contents import ContentSources
+from actors.volumes.wishes.pod_volumes import PodVolumesActor
 from config.objects import ConfigMap, ConfigMapVolumeSource, Pod, Volume
-from tests.actors.recorders import Recorder, only
+from tests.actors.recorders import Recorder, only, replace_handler
 from tests.actors.volumes.test_contents import (
     LABELS,
     SECOND_NS,
@@ -39,6 +39,14 @@ from tests.actors.volumes.test_contents import (
 
 PODS = 12
 NAMES = ("one", "two", "three")
+
+
+class Fail(Message, frozen=True):
+    """To an actor: fail."""
+
+
+def fail(_: Actor, message: Fail) -> None:
+    raise RuntimeError("as the test wants it")
 
 
 class Workers(Actor):
@@ -114,8 +122,9 @@ class World:
             self.pods[uid] = pod_with(cfg, token, labels, uid=uid, labels={"n": number})
             self.workers[uid].tell(RenewVolumes())
         elif operation == 7:
-            # An answer that is none: the actor fails, and everything that it knew is lost.
-            self.actor.tell(ObjectsRead("nonsense", FrozenMap(), FrozenMap()))
+            # The actor fails, or the child that it has for a pod, and everything that it knew is lost.
+            child = self.system.find(f"/volumes/{self.chance.choice(sorted(self.pods))}")
+            self.chance.choice([ref for ref in (self.actor, child) if ref is not None]).tell(Fail())
         elif len(self.pods) > PODS // 2:
             uid = self.chance.choice(sorted(self.pods))
             del self.pods[uid]
@@ -133,7 +142,9 @@ class World:
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_after_any_problems_every_volume_file_is_right_in_the_end(seed: int):
+def test_after_any_problems_every_volume_file_is_right_in_the_end(seed: int, monkeypatch: pytest.MonkeyPatch):
+    for actor_class in (VolumeReconcilerActor, PodVolumesActor):
+        replace_handler(monkeypatch, actor_class, Fail, fail)
     world = World(seed)
     for number in range(PODS):
         world.add(number)

@@ -110,6 +110,14 @@ def test_cpu_quota_is_switched_off_and_its_period_chosen_for_containers_and_pods
     assert (of_pods.cpu_quota, of_pods.cpu_period_us) == (False, 50_000)
 
 
+def test_the_content_of_a_pods_volumes_is_bounded_as_a_flag_says() -> None:
+    given = load_kubelet_configuration(parse_flags(["--pod-volume-content-bytes=5000"]), None)
+    assert plan_of(given, MACHINE, "/root", "containerd").pod_volume_content_bytes == 5000
+    assert plan("").pod_volume_content_bytes == 256 * 1024 * 1024
+    (fault,) = parse_flags(["--pod-volume-content-bytes=0"]).faults
+    assert "must be greater than zero" in str(fault)
+
+
 def test_swap_is_for_pods_where_swap_behavior_says_so() -> None:
     counted = replace(MACHINE, facts=replace(MACHINE.facts, swap_counted=True, swap_bytes=5))
     for behaviour, limited in (("LimitedSwap", True), ("NoSwap", False)):

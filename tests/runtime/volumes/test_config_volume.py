@@ -200,6 +200,8 @@ def test_mount_points_of_other_volumes_are_made_in_it(node: Node):
         ((("cfg", "/"), ("x", "/b/c")), ("b/c",)),
         ((("cfg", "/a"), ("cfg", "/a/b")), ("b",)),
         ((("x", "/a"), ("cfg", "/a/b")), ()),
+        ((("cfg", "/a"), ("x", "/a/b"), ("y", "/a/b-c"), ("z", "/a/b/d")), ("b", "b-c")),
+        ((("cfg", "/a"), ("x", "/a/b"), ("cfg", "/a/b/c"), ("y", "/a/b/c/d")), ("b", "d")),
     ],
 )
 def test_only_the_outermost_places_inside_the_volume_are_made(
@@ -207,3 +209,18 @@ def test_only_the_outermost_places_inside_the_volume_are_made(
 ):
     places = tuple(VolumeMount(name=name, mount_path=path) for name, path in mounts)
     assert nested_mount_points(pod(mounts=places), "cfg") == expected
+
+
+def test_the_places_in_thousands_of_volumes_are_found_in_one_walk():
+    places = tuple(VolumeMount(name=f"v{number}", mount_path=f"/a/{number}") for number in range(3000))
+    desired = pod(mounts=(VolumeMount(name="cfg", mount_path="/a"), *places))
+    assert len(nested_mount_points(desired, "cfg")) == 3000
+    assert [nested_mount_points(desired, f"v{number}") for number in range(3000)] == [()] * 3000
+
+
+def test_a_volume_in_memory_has_room_for_two_versions_of_what_it_shows(node: Node):
+    content = {f"f{number}": VolumeFile(b"x" * (SOURCE_BYTES // 4)) for number in range(5)}
+    path = node.volumes.prepare(pod(SEC), Contents({"sec": content})).host_paths["sec"]
+    renewed = {**content, "g": VolumeFile(b"y")}
+    assert node.volumes.prepare(pod(SEC), Contents({"sec": renewed})).faults == ()
+    assert Path(path, "g").read_text() == "y"

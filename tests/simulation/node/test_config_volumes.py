@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import Any
 
+from cli.inspect.local_views import explanation
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
 LABELS = {"name": "down", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}
@@ -73,3 +76,28 @@ def test_a_volume_that_cannot_be_had_holds_up_its_pod_alone_and_says_why():
     assert world.running() == ["web/app"]
     text = 'FailedMount: MountVolume.SetUp failed for volume "share" : volumes of type gitRepo are not supported yet'
     assert text in world.said("bad")
+
+
+def test_a_pod_that_shows_too_much_does_not_start_and_says_where_how_much_and_the_limit():
+    items = [{"path": f"f{number}", "fieldRef": {"fieldPath": "metadata.annotations"}} for number in range(20)]
+    volume = {"name": "down", "downwardAPI": {"items": items}}
+    document = json.loads(manifest("web", [container(volumeMounts=[mounted("down")])], volumes=[volume]))
+    document["metadata"]["annotations"] = {"large": "x" * 100_000}
+    world = World().start()
+    world.node.plan = replace(world.node.plan, pod_volume_content_bytes=2**20)
+    world.node.restart_agent()
+    world.node.put_manifest("web", json.dumps(document))
+    world.run(20 * SECOND)
+    assert world.running() == []
+    (wait,) = explanation(world.node.node, "web").waits
+    for words in (
+        "spec.volumes[0].downwardAPI.items[10]: with 'f10' the agent writes ",
+        "bytes for the volumes of this pod, and the limit is 1048576;",
+        "start the agent with a larger --pod-volume-content-bytes",
+    ):
+        assert words in wait.text
+        assert any(words in text for text in world.said("web"))
+    world.node.plan = replace(world.node.plan, pod_volume_content_bytes=2**21)
+    world.node.restart_agent()
+    world.until(world.settled)
+    assert world.running() == ["web/app"]

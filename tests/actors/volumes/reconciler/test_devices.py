@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.messages.claims import ClaimsChanged, VolumeWait
+from actors.messages.claims import VolumeWait
 from actors.messages.node import VolumesInUseObserved
 from actors.messages.volumes import (
     VolumesPrepared,
@@ -106,8 +106,7 @@ def test_mapping_a_block_volume_is_reported_by_events(world: World):
 def test_another_version_of_a_volume_is_made_over_the_one_that_is_there(world: World):
     answers = world.prepare(pod_with(DISK))
     world.claims["disk"] = disk(b"larger")
-    world.actor.tell(ClaimsChanged(frozenset({"u"})))
-    world.run()
+    world.change_claims()
     assert world.disk.calls == ["stage pv", "prepare u/pv", "prepare u/pv"]
     assert len(answers) == 1
 
@@ -118,13 +117,11 @@ def test_a_claim_that_is_not_ready_is_an_event_and_is_taken_when_it_is(world: Wo
     text = 'MountVolume.SetUp failed for volume "disk" : persistentvolumeclaim "claim" not found'
     assert answers == [VolumesPrepared(FrozenMap(), text)]
     world.claims["disk"] = VolumeWait("not attached yet", "FailedAttachVolume", DEVICE)
-    world.actor.tell(ClaimsChanged(frozenset({"u"})))
-    world.run()
+    world.change_claims()
     assert answers[1].error == 'AttachVolume.Attach failed for volume "disk" : not attached yet'
     assert world.events[-1].reason == "FailedAttachVolume"
     world.claims["disk"] = disk()
-    world.actor.tell(ClaimsChanged(frozenset({"u"})))
-    world.run()
+    world.change_claims()
     assert answers[2].error == ""
 
 

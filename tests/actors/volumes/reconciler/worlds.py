@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from actors.kernel import Actor, ActorRef, ActorSystem, SimulatedDispatcher, handles
-from actors.messages.claims import ClaimsResolved, ForgetClaims, ResolveClaims, VolumeWait
+from actors.messages.claims import ClaimsChanged, ClaimsResolved, ForgetClaims, ResolveClaims, VolumeWait
 from actors.messages.events import RecordEvent
 from actors.messages.node import VolumesInUseObserved
 from actors.messages.pods import FollowNode, KnownPods
@@ -18,8 +18,8 @@ from actors.messages.volumes import (
     VolumesPrepared,
     VolumesReleased,
 )
-from actors.volumes.contents import ContentSources
 from actors.volumes.reconciler import VolumeReconcilerActor
+from actors.volumes.wishes.contents import ContentSources
 from config.frozen_map import FrozenMap
 from config.objects import (
     Container,
@@ -102,13 +102,15 @@ class Disk(SimulatedNodeVolumes):
 class Claims(Actor):
     """Resolves the claim of every pod in the same way."""
 
-    def __init__(self, answers: dict[str, Any], forgotten: list[str]) -> None:
+    def __init__(self, answers: dict[str, Any], forgotten: list[str], readers: dict[str, ActorRef]) -> None:
         super().__init__()
+        self.readers = readers
         self.answers = answers
         self.forgotten = forgotten
 
     @handles(ResolveClaims)
     def resolve(self, message: ResolveClaims) -> None:
+        self.readers[message.pod.metadata.uid] = message.reader
         answer = self.answers["disk"]
         specs = {"disk": answer} if isinstance(answer, VolumeSpec) else {}
         waits = {"disk": answer} if isinstance(answer, VolumeWait) else {}
@@ -127,10 +129,11 @@ class World:
         self.answers: dict[str, list[Any]] = {}
         self.claims: dict[str, Any] = {"disk": disk()}
         self.forgotten: list[str] = []
+        self.readers: dict[str, ActorRef] = {}
         events, self.events = Recorder.spawn_in(self.system, "events", RecordEvent)
         node, in_use = Recorder.spawn_in(self.system, "node", FollowNode, VolumesInUseObserved)
         self.in_use: list[Any] = in_use
-        claims = self.system.spawn(Claims, self.claims, self.forgotten, name="claims")
+        claims = self.system.spawn(Claims, self.claims, self.forgotten, self.readers, name="claims")
         sources = ContentSources(node=node, claims=claims)
         self.workers: dict[str, ActorRef] = {}
         self.actor: ActorRef = self.system.spawn(VolumeReconcilerActor, self.disk, events, sources, name="volumes")
@@ -139,17 +142,26 @@ class World:
         self.dispatcher.run_for(int(seconds * SECOND_NS))
 
     def prepare(self, pod: Pod, seconds: float = 0, *, renewal: bool = False) -> list[Any]:
+        answers = self.ask_for(pod, renewal=renewal)
+        self.run(seconds)
+        return answers
+
+    def ask_for(self, pod: Pod, *, renewal: bool = False) -> list[Any]:
         uid = pod.metadata.uid
         if uid not in self.workers:
             kinds = (VolumesPrepared, VolumesReleased)
             self.workers[uid], self.answers[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", *kinds)
         self.actor.tell(PrepareVolumes(self.workers[uid], pod, renewal))
-        self.run(seconds)
         return self.answers[uid]
 
     def release(self, uid: str = "u", seconds: float = 0) -> None:
         self.actor.tell(ReleaseVolumes(self.workers.get(uid), uid))
         self.run(seconds)
+
+    def change_claims(self, uid: str = "u") -> None:
+        """The resolver has news for its reader."""
+        self.readers[uid].tell(ClaimsChanged(frozenset({uid})))
+        self.run()
 
     def know(self, *uids: str, seconds: float = 1) -> None:
         self.actor.tell(KnownPods(frozenset(uids)))

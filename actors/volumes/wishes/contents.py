@@ -1,7 +1,7 @@
-"""Gathers the contents of pod volumes from other actors: a part of the `VolumeReconcilerActor`.
+"""Gathers what a pod's volumes show from other actors: a part of the `PodVolumesActor`.
 
-There is one gathering per pod. It asks all questions at once and is complete with the last answer. A newer gathering
-of the same pod replaces the older one, whose answers are then ignored. A restarted actor may have lost its question;
+A gathering asks all questions at once and is complete with the last answer. A newer gathering replaces the older one,
+whose answers are then ignored. A restarted actor may have lost its question;
 so a gathering that takes too long ends with what it has, and what is missing counts as refused. Objects and tokens are
 dropped once the contents are made.
 """
@@ -14,7 +14,6 @@ import msgspec
 
 from actors.kernel import Actor, ActorRef, Message
 from actors.messages.claims import ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
-from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
     CertificatePlace,
     CredentialBundle,
@@ -25,7 +24,6 @@ from actors.messages.references import (
     ReadObjects,
     ReadPodCertificates,
     ReadTrustBundles,
-    ReleaseObjects,
     RequestToken,
     TokenIssued,
     TokenRefused,
@@ -33,11 +31,15 @@ from actors.messages.references import (
     TrustWant,
 )
 from actors.volumes.contexts import ContextRules
-from actors.volumes.payloads import Answers, TokenWant, Wants, contents_of, wants_of
-from config.objects import ConfigMap, Pod, Secret
+from actors.volumes.orders import AllocatableRead, ReadAllocatable
+from actors.volumes.wishes.payloads import Answers
+from actors.volumes.wishes.wants import TokenWant, Wants, wants_of
+from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
+from config.objects import ConfigMap, Pod, PodSpec, Secret
+from config.pods.once_per_spec import once_per_spec
 from config.pods.volume_sources import VOLUME_SOURCES
-from runtime.volumes.capability import NO_CONTENTS, Contents, VolumeSpec
-from runtime.volumes.pod_volumes import specs_of
+from runtime.volumes.capability import VolumeSpec
+from runtime.volumes.pod_volumes import specs_of, used_in
 
 SECOND_NS = 1_000_000_000
 GATHER_LIMIT_NS = 120 * SECOND_NS
@@ -54,12 +56,12 @@ Watches report changes, so this only covers lost ones.
 
 class ContentSources(msgspec.Struct, frozen=True):
     """The actors to ask: ObjectCacheActor, TokenActor, NodeStatusActor, TrustBundlesActor,
-    PodCertificatesActor.
+    PodCertificatesActor. And the rules of the node for what comes of it.
 
     `objects`, `tokens` and `claims` (who resolves claims) are None on a node without API server; `trust` and
     `certificates` also where their feature gate is off.
     `resync_ns`: how often objects are read again without a reported change. `contexts`: None without SELinux.
-    `health_every_ns`: how often drivers are asked how well volumes are; 0: never.
+    `health_every_ns`: how often drivers are asked how well volumes are; 0: never. `limit_bytes`: see `content_sizes`.
     """
 
     objects: ActorRef | None = None
@@ -71,12 +73,12 @@ class ContentSources(msgspec.Struct, frozen=True):
     resync_ns: int = RESYNC_NS
     contexts: ContextRules | None = None
     health_every_ns: int = 0
+    limit_bytes: int = POD_VOLUME_CONTENT_BYTES
 
 
 class GatherTag(msgspec.Struct, frozen=True, gc=False):
     """The gathering that a question belongs to, and the token that it asks for."""
 
-    uid: str
     number: int
     token: TokenWant | None = None
 
@@ -84,22 +86,24 @@ class GatherTag(msgspec.Struct, frozen=True, gc=False):
 class GatheringLate(Message, frozen=True):
     """To the actor itself: this gathering has taken too long."""
 
-    uid: str
     number: int
 
 
 class GatheredContents(msgspec.Struct, frozen=True):
-    """The contents of a pod's volumes. `refresh_wall_ns`: when to renew a token; 0 for never.
+    """What was gathered for a pod. `refresh_wall_ns`: when to renew a token; 0 for never.
 
     `refers`: whether anything in it comes from the API server. `specs`, `waits`: as in `ClaimsResolved`.
     """
 
     pod: Pod
-    contents: Contents
+    answers: Answers
     refresh_wall_ns: int
     refers: bool
     specs: Mapping[str, VolumeSpec] = {}
     waits: Mapping[str, VolumeWait] = {}
+
+
+NOTHING_ANSWERED = Answers()
 
 
 class _Gathering(msgspec.Struct):
@@ -111,6 +115,7 @@ class _Gathering(msgspec.Struct):
     tokens: dict[TokenWant, str]
     refusals: dict[TokenWant | TrustWant | CertificatePlace, str]
     waiting: int
+    allocatable: Mapping[str, str] = {}
     anchors: Mapping[TrustWant, bytes] = {}
     certificates: Mapping[CertificatePlace, CredentialBundle] = {}
     refresh_wall_ns: int = 0
@@ -124,41 +129,33 @@ class _Gathering(msgspec.Struct):
 
 
 class VolumeContents:
-    """See the module. `actor` sends the questions and passes the answers in here."""
+    """See the module. `actor` sends the questions and passes the answers in here.
 
-    def __init__(self, actor: Actor, sources: ContentSources) -> None:
+    `node`: who knows the allocatable amounts. A downwardAPI file shows them where a container has no limit.
+    """
+
+    def __init__(self, actor: Actor, sources: ContentSources, node: ActorRef) -> None:
         self._actor = actor
         self._sources = sources
-        self._open: dict[str, _Gathering] = {}
-        self._number = 0
-        self._allocatable: Mapping[str, str] = {}
-
-    def start(self) -> None:
-        """Follow the Node: a downwardAPI file shows its allocatable amount where a container has no limit."""
-        if self._sources.node is not None:
-            self._sources.node.tell(FollowNode(self._actor.ref))
-
-    def node_observed(self, message: NodeObserved) -> None:
-        status = message.node.status
-        self._allocatable = status.allocatable if status is not None else {}
+        self._node = node
+        self._open: _Gathering | None = None
+        self._number = actor.now_ns()  # no two lives of the actor have a number in common
 
     def is_gathering(self, pod: Pod) -> bool:
         """Whether answers for this very version of the pod are still awaited."""
-        gathering = self._open.get(pod.metadata.uid)
-        return gathering is not None and gathering.pod is pod
+        return self._open is not None and self._open.pod is pod
 
     def gather(self, pod: Pod) -> GatheredContents | None:
         """Begin a new gathering for this pod.
 
         None: answers are awaited, and another method returns the outcome.
         """
-        uid = pod.metadata.uid
-        self.forget(uid)
+        self._forget()
         if not specs_of(pod):
-            return GatheredContents(pod, NO_CONTENTS, 0, refers=False)
+            return GatheredContents(pod, NOTHING_ANSWERED, 0, refers=False)
         wants = wants_of(pod)
         self._number += 1
-        gathering = self._open[uid] = _Gathering(pod, self._number, wants, {}, {}, {}, {}, 0)
+        gathering = self._open = _Gathering(pod, self._number, wants, {}, {}, {}, {}, 0)
         if wants.refs:
             self._ask_objects(gathering)
         for want in wants.tokens:
@@ -169,9 +166,12 @@ class VolumeContents:
             self._ask_certificates(gathering)
         if claimed_volumes(pod):
             self._ask_claims(gathering)
+        if wants.amounts:
+            gathering.waiting += 1
+            self._node.tell(ReadAllocatable(self._actor.ref, GatherTag(gathering.number)))
         if not gathering.waiting:
             return self._end(gathering)
-        self._actor.after(GATHER_LIMIT_NS, GatheringLate(uid, gathering.number), key=("gather", uid))
+        self._actor.after(GATHER_LIMIT_NS, GatheringLate(gathering.number))
         return None
 
     def objects_read(self, message: ObjectsRead) -> GatheredContents | None:
@@ -204,6 +204,13 @@ class VolumeContents:
         gathering.refusals[tag.token] = message.reason
         return self._answered(gathering)
 
+    def allocatable_read(self, message: AllocatableRead) -> GatheredContents | None:
+        gathering = self._of(message.tag)
+        if gathering is None:
+            return None
+        gathering.allocatable = message.amounts
+        return self._answered(gathering)
+
     def trust_bundles_read(self, message: TrustBundlesRead) -> GatheredContents | None:
         gathering = self._of(message.tag)
         if gathering is None:
@@ -222,7 +229,7 @@ class VolumeContents:
 
     def late(self, message: GatheringLate) -> GatheredContents | None:
         """End the gathering with what it has; None if it is over already."""
-        gathering = self._open.get(message.uid)
+        gathering = self._open
         if gathering is None or gathering.number != message.number:
             return None
         reason = f"no answer within {GATHER_LIMIT_NS // SECOND_NS} s"
@@ -231,16 +238,10 @@ class VolumeContents:
         gathering.waits = {**dict.fromkeys(claimed_volumes(gathering.pod), VolumeWait(reason)), **gathering.waits}
         return self._end(gathering)
 
-    def release(self, pod: Pod) -> None:
-        """The pod wants no volumes any more."""
-        self.forget(pod.metadata.uid)
-        if self._sources.certificates is not None and wants_of(pod).certificates:
-            self._sources.certificates.tell(ReleaseObjects(pod.metadata.uid))
-
-    def forget(self, uid: str) -> None:
-        """Drop the gathering of this pod."""
-        if self._open.pop(uid, None) is not None:
-            self._actor.cancel_timer(("gather", uid))
+    def _forget(self) -> None:
+        if self._open is not None:
+            self._open = None
+            self._actor.cancel_timer(GatheringLate)
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -251,14 +252,14 @@ class VolumeContents:
             gathering.failures = dict.fromkeys(refs, failure)
             return
         gathering.waiting += 1
-        self._sources.objects.tell(ReadObjects(self._actor.ref, GatherTag(uid, gathering.number), refs, uid))
+        self._sources.objects.tell(ReadObjects(self._actor.ref, GatherTag(gathering.number), refs, uid))
 
     def _ask_token(self, gathering: _Gathering, want: TokenWant) -> None:
         if self._sources.tokens is None:
             gathering.refusals[want] = "failed to fetch token: this node has no API server"
             return
         gathering.waiting += 1
-        tag = GatherTag(gathering.pod.metadata.uid, gathering.number, want)
+        tag = GatherTag(gathering.number, want)
         self._sources.tokens.tell(
             RequestToken(self._actor.ref, tag, gathering.pod, want.audience, want.expiration_seconds)
         )
@@ -269,7 +270,7 @@ class VolumeContents:
             gathering.refusals.update(dict.fromkeys(wants, NO_TRUST))
             return
         gathering.waiting += 1
-        tag = GatherTag(gathering.pod.metadata.uid, gathering.number)
+        tag = GatherTag(gathering.number)
         self._sources.trust.tell(ReadTrustBundles(self._actor.ref, tag, wants))
 
     def _ask_certificates(self, gathering: _Gathering) -> None:
@@ -278,7 +279,7 @@ class VolumeContents:
             gathering.refusals.update(dict.fromkeys(places, NO_CERTIFICATES))
             return
         gathering.waiting += 1
-        tag = GatherTag(gathering.pod.metadata.uid, gathering.number)
+        tag = GatherTag(gathering.number)
         self._sources.certificates.tell(ReadPodCertificates(self._actor.ref, tag, gathering.pod, places))
 
     def _ask_claims(self, gathering: _Gathering) -> None:
@@ -291,14 +292,14 @@ class VolumeContents:
             gathering.waits = dict.fromkeys(others, VolumeWait("this node has no API server"))
             return
         gathering.waiting += 1
-        tag = GatherTag(pod.metadata.uid, gathering.number)
+        tag = GatherTag(gathering.number)
         self._sources.claims.tell(ResolveClaims(self._actor.ref, tag, pod))
 
     def _of(self, tag: Hashable) -> _Gathering | None:
         """The gathering that an answer is for; None if it is over."""
         if not isinstance(tag, GatherTag):
             return None
-        gathering = self._open.get(tag.uid)
+        gathering = self._open
         return gathering if gathering is not None and gathering.number == tag.number else None
 
     def _answered(self, gathering: _Gathering) -> GatheredContents | None:
@@ -306,26 +307,30 @@ class VolumeContents:
         return None if gathering.waiting else self._end(gathering)
 
     def _end(self, gathering: _Gathering) -> GatheredContents:
-        self.forget(gathering.pod.metadata.uid)
+        self._forget()
         answers = Answers(
             gathering.objects,
             gathering.failures,
             gathering.tokens,
             gathering.refusals,
-            self._allocatable,
+            gathering.allocatable,
             gathering.anchors,
             gathering.certificates,
         )
         pod, wants = gathering.pod, gathering.wants
         refers = bool(wants.refs or wants.tokens or wants.anchors or wants.certificates or claimed_volumes(pod))
-        contents, refresh_wall_ns = contents_of(pod, answers), gathering.refresh_wall_ns
-        return GatheredContents(pod, contents, refresh_wall_ns, refers, gathering.specs, gathering.waits)
+        return GatheredContents(pod, answers, gathering.refresh_wall_ns, refers, gathering.specs, gathering.waits)
 
 
 def claimed_volumes(pod: Pod) -> tuple[str, ...]:
     """Names of the volumes that containers use and that the API server has to resolve."""
-    specs = specs_of(pod)
-    return tuple(spec.volume.name for spec in specs if is_claimed(spec.volume)) if specs else ()
+    return _claimed(pod.spec)
+
+
+@once_per_spec
+def _claimed(spec: PodSpec) -> tuple[str, ...]:
+    used = used_in(spec)
+    return tuple(volume.name for volume in spec.volumes if volume.name in used and is_claimed(volume))
 
 
 def resync_ns(sync_frequency_ns: int, strategy: str) -> int:

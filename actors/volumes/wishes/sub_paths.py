@@ -1,4 +1,4 @@
-"""A part of `VolumeReconcilerActor`: mounts subPaths for containers about to start (spec 8.7).
+"""A part of `PodVolumesActor`: mounts subPaths for containers about to start (spec 8.7).
 
 `where_is` tells where a volume of the pod is. The mounting runs on the lane of these volumes, under the pod's UID
 and with a deadline, so a dead volume only delays its own pod. It keeps no state: every container start asks again.
@@ -18,8 +18,8 @@ from runtime.volumes.sub_path import SubPath, SubPaths
 SUB_PATHS_LIMIT_NS = 30_000_000_000
 """Longer than a slow disk needs; the container start is retried after that."""
 
-WhereIs = Callable[[str, str], tuple[VolumePlace, str] | None]
-"""(UID, volume of the pod) -> (its place on disk, its path on the host), None while it is not there."""
+WhereIs = Callable[[str], tuple[VolumePlace, str] | None]
+"""Volume of the pod -> (its place on disk, its path on the host), None while it is not there."""
 
 
 class SubPathsMounted(Message, frozen=True):
@@ -33,10 +33,10 @@ class SubPathsMounted(Message, frozen=True):
 class VolumeSubPaths:
     """See the module."""
 
-    def __init__(self, actor: Actor, sub_paths: SubPaths, lanes: VolumeLanes, where_is: WhereIs) -> None:
+    def __init__(self, actor: Actor, sub_paths: SubPaths, where_is: WhereIs) -> None:
         self._actor = actor
         self._sub_paths = sub_paths
-        self._lanes = lanes
+        self._lanes = VolumeLanes(actor)
         self._where_is = where_is
 
     def prepare(self, message: PrepareSubPaths) -> None:
@@ -44,9 +44,9 @@ class VolumeSubPaths:
         wanted: list[SubPath] = []
         remote = False
         for each in message.wanted:
-            found = self._where_is(message.uid, each.volume)
+            found = self._where_is(each.volume)
             if found is None:
-                self._answer(message, FrozenMap(), f"volume {each.volume!r} is not there yet")
+                message.worker.tell(not_there(message, each.volume))
                 return
             place, path = found
             remote = remote or is_remote(place)
@@ -67,6 +67,11 @@ class VolumeSubPaths:
 
     def _answer(self, asked: PrepareSubPaths, paths: FrozenMap[int, str], error: str) -> None:
         asked.worker.tell(SubPathsPrepared(asked.container, asked.wanted, paths, error))
+
+
+def not_there(asked: PrepareSubPaths, volume: str) -> SubPathsPrepared:
+    """The answer when a volume is missing."""
+    return SubPathsPrepared(asked.container, asked.wanted, FrozenMap(), f"volume {volume!r} is not there yet")
 
 
 def _ended(asked: PrepareSubPaths, done: Pending[Mapping[int, str]]) -> SubPathsMounted:

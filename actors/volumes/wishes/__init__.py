@@ -1,0 +1,4 @@
+"""What one pod wants of its volumes: gathered, made, ordered, and answered to its worker.
+
+Open `pod_volumes.py` first.
+"""

@@ -30,7 +30,8 @@ from config.credentials.docker_config import Entries, credentials_for
 from config.credentials.image_providers import ImageProvider
 from config.credentials.provider_answers import ProviderAnswer
 from config.objects import Pod, ServiceAccount
-from runtime.api import Api, get
+from config.pods.identity import is_critical
+from runtime.api import Api, for_pod, get
 from runtime.api.no_server import NoApiServer
 from runtime.image_providers.capability import ImageProviders, ProviderFailedError, ProviderRequest
 
@@ -193,7 +194,9 @@ class ImageCredentialsActor(Actor):
 
     def _read_account(self, lookup: _Lookup) -> None:
         key, number, api = lookup.key, lookup.number, self._api
-        call = get(SERVICE_ACCOUNTS, lookup.pod.metadata.namespace, lookup.pod.spec.service_account_name or "")
+        meta = lookup.pod.metadata
+        call = get(SERVICE_ACCOUNTS, meta.namespace, lookup.pod.spec.service_account_name or "")
+        call = for_pod(call, meta.uid, urgent=is_critical(lookup.pod))
         self.attempt(
             lambda: api.call(call, timeout_ns=ACCOUNT_LIMIT_NS),
             lambda account, error: AccountRead(key, number, account, error),

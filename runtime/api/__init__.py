@@ -13,6 +13,7 @@ from runtime.api.calls import (
     create,
     create_unread,
     delete,
+    for_pod,
     get,
     list_objects,
     patch,

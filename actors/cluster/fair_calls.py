@@ -33,7 +33,10 @@ class FairCall(Generic[T]):
 
 
 class FairCalls:
-    """See the module. `actor` gets the ends of calls as its own effects; its `max_effects` is at least `at_most`."""
+    """See the module.
+
+    `actor` gets the ends of calls as its own effects; its `max_effects` is at least `at_most`.
+    """
 
     def __init__(self, actor: Actor, api: Api, *, at_most: int, of_pod: int) -> None:
         self._actor = actor
@@ -63,7 +66,10 @@ class FairCalls:
             self._make_all()
 
     def forget(self, uid: str) -> None:
-        """The pod wants none of its calls any more. `then` does not come for those that wait only for this pod."""
+        """The pod wants none of its calls any more.
+
+        `then` does not come for those that wait only for this pod.
+        """
         self._turns.forget(uid)
 
     def _make_all(self) -> None:

@@ -18,7 +18,10 @@ NODE = ""
 
 
 class FairTurns(Generic[T]):
-    """See the module. `at_most` turns go on at a time, `of_pod` of one pod. `is_wanted`: whether a thing still counts."""
+    """See the module.
+
+    `at_most` turns go on at a time, `of_pod` of one pod. `is_wanted`: whether a thing still counts.
+    """
 
     def __init__(self, *, at_most: int, of_pod: int, is_wanted: Callable[[T], bool] = lambda _: True) -> None:
         self._at_most = at_most

@@ -1,7 +1,7 @@
 """`FairQueue`: what waits, by owner. Owners take turns.
 
-So a large owner delays each other by one turn. Adding, taking and dropping cost the same however much waits, and nothing is copied. Pure; the caller holds a lock if
-threads share it.
+So a large owner delays each other by one turn. A step costs the same however much waits, and nothing is copied. Pure;
+the caller holds a lock if threads share it.
 
 Urgent owners go before all others, and take turns among themselves. An owner that is *paused* keeps what it has, and
 gets no turn until it is resumed. The caller pauses owners that have enough under way.

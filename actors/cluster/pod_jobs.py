@@ -2,7 +2,7 @@
 
 A job is an iterator: each step is a bounded piece of work. A job that takes more than `STEPS` goes on in a later turn
 of the actor, behind the messages that wait by then. So an actor that serves all pods is never busy for long with one
-that refers to thousands of objects. The jobs of one pod run in order.
+that refers to thousands of objects. The jobs of one pod, by its UID or another key, run in order.
 """
 
 from __future__ import annotations

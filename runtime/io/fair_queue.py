@@ -43,15 +43,21 @@ class FairQueue(Generic[T]):
         """How many things wait, those of paused owners included."""
         return self._length
 
-    def append(self, owner: Hashable, thing: T, *, urgent: bool = False) -> None:
-        """Add a thing. `urgent` holds for all that waits of its owner; the last word counts."""
+    def append(self, owner: Hashable, thing: T, *, urgent: bool = False, ahead: bool = False) -> None:
+        """Add a thing; `ahead` of the others of its owner.
+
+        `urgent` holds for all that waits of the owner; the last word counts.
+        """
         line = self._lines.get(owner)
         if line is None:
             line = self._lines[owner] = _Line(urgent)
         elif line.urgent != urgent:
             self._turns[line.urgent].pop(owner, None)
             line.urgent = urgent
-        line.things.append(thing)
+        if ahead:
+            line.things.appendleft(thing)
+        else:
+            line.things.append(thing)
         self._length += 1
         if not line.paused:
             self._turns[urgent].setdefault(owner, line)
@@ -72,6 +78,12 @@ class FairQueue(Generic[T]):
     def drop(self) -> None:
         """Remove what is first, which is not wanted any more. Its owner keeps the turn."""
         self._pop(*self._next_or_raise())
+
+    def pass_turn(self, owner: Hashable) -> None:
+        """Let this owner come after those that wait now; for one whose last turn has taken long."""
+        line = self._lines.get(owner)
+        if line is not None and owner in self._turns[line.urgent]:
+            self._turns[line.urgent].move_to_end(owner)
 
     def pause(self, owner: Hashable) -> None:
         """Give this owner no turn until `resume`."""

@@ -56,6 +56,21 @@ def test_what_is_dropped_costs_its_owner_no_turn() -> None:
     assert drained(queue) == "a2 b3"
 
 
+def test_a_thing_may_go_ahead_of_the_others_of_its_owner() -> None:
+    queue = filled("aab")
+    queue.append("a", "first", ahead=True)
+    assert drained(queue) == "first b2 a0 a1"
+
+
+def test_an_owner_may_pass_its_turn_to_those_that_wait() -> None:
+    queue = filled("aabb")
+    queue.pass_turn("a")
+    queue.pass_turn("unknown")
+    queue.pause("c")
+    queue.pass_turn("c")
+    assert drained(queue) == "b2 a0 b3 a1"
+
+
 def test_a_paused_owner_has_no_turn_and_keeps_what_it_has() -> None:
     queue = filled("aabb")
     queue.pause("a")

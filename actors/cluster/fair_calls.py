@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from actors.cluster.fair_turns import FairTurns
 from actors.kernel import Actor, Pending
-from runtime.api import Api, ApiCall, for_pod
+from runtime.api import Api, ApiCall, in_turn_of
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ class FairCalls:
         while (turn := self._turns.begin()) is not None:
             uid, (waiting, urgent) = turn
             waiting.waits = False
-            self._make(uid, for_pod(waiting.call, uid, urgent=urgent), waiting)
+            self._make(uid, in_turn_of(waiting.call, uid, urgent=urgent), waiting)
 
     def _make(self, uid: str, call: ApiCall[Any], waiting: FairCall[Any]) -> None:
         api, timeout_ns, then = self._api, waiting.timeout_ns, waiting.then

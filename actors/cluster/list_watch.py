@@ -26,7 +26,7 @@ from actors.cluster.fair_calls import FairCall, FairCalls
 from actors.cluster.fair_turns import NODE
 from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
 from config.api.resources import Resource
-from runtime.api import Api, ApiError, ObjectList, WatchEvent, as_api_error, for_pod, list_objects, watch_objects
+from runtime.api import Api, ApiError, ObjectList, WatchEvent, as_api_error, in_turn_of, list_objects, watch_objects
 from runtime.api.resume import (
     NEWEST_VERSION,
     ListFailed,
@@ -341,7 +341,7 @@ class Follower(Actor):
             if not watch.closed:
                 ref.tell(WatchClosed(attempt, error))
 
-        call = for_pod(call, followed.pod_uid, urgent=followed.urgent)
+        call = in_turn_of(call, followed.pod_uid, urgent=followed.urgent)
         watch.subscription = self._api.watch(call, arrived, ended)
 
     @handles(WatchArrived)

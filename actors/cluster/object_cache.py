@@ -145,7 +145,8 @@ class ObjectCacheActor(Follower):
                 self._let_go(uid, ref)
             yield
         for ref, in_volume in wanted.items():
-            yield self._hold(uid, ref, in_volume)
+            self._hold(uid, ref, in_volume)
+            yield
 
     def _hold(self, uid: str, ref: ObjectRef, in_volume: bool) -> None:
         entry = self._entries.get(ref)
@@ -174,7 +175,8 @@ class ObjectCacheActor(Follower):
     def _let_go_all(self, uid: str) -> Iterator[None]:
         self._critical.discard(uid)
         for ref in self._held.pop(uid, {}):
-            yield self._let_go(uid, ref)
+            self._let_go(uid, ref)
+            yield
 
     def _let_go(self, uid: str, ref: ObjectRef) -> None:
         entry = self._entries[ref]

@@ -50,7 +50,7 @@ from config.api.resources import POD_CERTIFICATE_REQUESTS, SERVICE_ACCOUNTS
 from config.frozen_map import FrozenMap
 from config.objects import ObjectMeta, Pod, PodCertificateProjection, PodCertificateRequest, ServiceAccount, Volume
 from config.pods.identity import is_critical
-from runtime.api import Api, ApiCall, create, for_pod, get
+from runtime.api import Api, ApiCall, create, get, in_turn_of
 from runtime.metrics.kubelet import POD_CERTIFICATES
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.state.pod_keys import PodKey
@@ -295,7 +295,7 @@ class PodCertificatesActor(Follower):
         self._begin_turns()
 
     def _call(self, key: ProjectionKey, held: HeldProjection, call: ApiCall[Any]) -> None:
-        of_pod = for_pod(call, key.uid, urgent=is_critical(held.pod))
+        of_pod = in_turn_of(call, key.uid, urgent=is_critical(held.pod))
         self._step(key, held, lambda: self._api.call(of_pod, timeout_ns=CALL_LIMIT_NS))
 
     def _step(self, key: ProjectionKey, held: HeldProjection, make: Callable[[], Pending[Any]]) -> None:

@@ -151,11 +151,17 @@ class TokenActor(Actor):
         held.retry_ns = self.wall_ns() + back_off_ns(held.failures, self.chance.random())
         held.error = message.error
         self.log.warning("no token for service account %s: %s", message.key.account, message.error)
-        self.jobs.do(uid, (self._answer_without_new(each, held) for each in waiting.values()))
+        self.jobs.do(uid, self._answer_all_without_new(waiting.values(), held))
 
     def _issue_all(self, waiting: Iterable[RequestToken], held: _Held) -> Iterator[None]:
         for each in waiting:
-            yield self._issue(each, held)
+            self._issue(each, held)
+            yield
+
+    def _answer_all_without_new(self, waiting: Iterable[RequestToken], held: _Held) -> Iterator[None]:
+        for each in waiting:
+            self._answer_without_new(each, held)
+            yield
 
     def _issue(self, message: RequestToken, held: _Held) -> None:
         token = held.token
@@ -215,7 +221,8 @@ class TokenActor(Actor):
 def _refuse_all(tokens: Iterable[_Held]) -> Iterator[None]:
     for held in tokens:
         for each in held.waiting.values():
-            yield each.reader.tell(TokenRefused(each.tag, "the pod has ended"))
+            each.reader.tell(TokenRefused(each.tag, "the pod has ended"))
+            yield
 
 
 def _arrived(key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float) -> TokenArrived:

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from actors.messages.events import RecordEvent
 from config.api.resources import EVENTS
 from config.values.api_time import api_time
-from runtime.api import ApiCall, create_unread, for_pod, patch, unread
+from runtime.api import ApiCall, create_unread, in_turn_of, patch, unread
 
 SECOND_NS = 1_000_000_000
 REMEMBERED = 4096
@@ -266,4 +266,4 @@ def raising(series: Series) -> ApiCall[Any]:
 
 
 def _of(event: RecordEvent, call: ApiCall[T]) -> ApiCall[T]:
-    return for_pod(call, event.uid) if event.kind == "Pod" else call
+    return in_turn_of(call, event.uid) if event.kind == "Pod" else call

@@ -231,7 +231,8 @@ class BackOffs:
 
     def holding(self, uid: str, image: str, now_ns: int) -> BackOff | None:
         """The back-off that forbids a try now, or None."""
-        back_off = self._of_pod.get(uid, {}).get(image)
+        of_pod = self._of_pod.get(uid)
+        back_off = None if of_pod is None else of_pod.get(image)
         return back_off if back_off is not None and now_ns < back_off.until_ns else None
 
     def failed(self, uids: Iterable[str], image: str, now_ns: int, reason: str, error: str) -> dict[str, int]:
@@ -247,8 +248,8 @@ class BackOffs:
         return until
 
     def succeeded(self, uid: str, image: str) -> None:
-        of_pod = self._of_pod.get(uid, {})
-        if of_pod.pop(image, None) is not None and not of_pod:
+        of_pod = self._of_pod.get(uid)
+        if of_pod is not None and of_pod.pop(image, None) is not None and not of_pod:
             del self._of_pod[uid]
 
     def forget(self, uid: str) -> None:

@@ -120,12 +120,18 @@ class RecordKeeper(Actor):
                     yield request
             self._early.pop(uid, None)
 
+    def _answer_early(self) -> Iterator[None]:
+        for each in self._take_early():
+            self.pull_image(each)
+            yield
+
     def _refuse_early(self, error: str) -> Iterator[None]:
         retry_at_ns = self.now_ns() + LOAD_AGAIN_NS
         text = f"the records of pulled images cannot be read, so no image may be used: {error}"
         for each in self._take_early():
             said = rules.pull_failed(each.image, rules.ERR_IMAGE_PULL, text)
-            yield self._refuse(each, rules.ERR_IMAGE_PULL, text, retry_at_ns, *said)
+            self._refuse(each, rules.ERR_IMAGE_PULL, text, retry_at_ns, *said)
+            yield
 
     @handles(LoadRecords)
     def load_again(self, _: LoadRecords) -> None:
@@ -149,7 +155,7 @@ class RecordKeeper(Actor):
             self.log.warning("a record of pulled images cannot be used: %s", problem)
         for gauge in _GAUGES:
             self._meters.put(gauge, 0)
-        self.jobs.do(NODE, (self.pull_image(each) for each in self._take_early()))
+        self.jobs.do(NODE, self._answer_early())
 
     # --- what a flight does to the book -----------------------------------------------------------------------------
 

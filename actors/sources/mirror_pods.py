@@ -32,7 +32,7 @@ from actors.messages.status import StatusManagerStarted
 from config.api.resources import PODS
 from config.objects import Node, ObjectMeta, OwnerReference, Pod
 from config.pods.identity import CONFIG_MIRROR, config_hash, display_name, full_name, mirror_hash
-from runtime.api import Api, ApiError, as_api_error, create, delete, for_pod, get
+from runtime.api import Api, ApiError, as_api_error, create, delete, get, in_turn_of
 
 SECOND_NS = 1_000_000_000
 FIRST_DELAY_NS = SECOND_NS
@@ -199,7 +199,7 @@ class MirrorPodActor(Actor):
         known.busy = True
         api, namespace = self._api, static.metadata.namespace
         mirror = mirror_of(static, self._node_name, node.metadata.uid)
-        call = for_pod(create(PODS, namespace, mirror), static.metadata.uid, urgent=True)
+        call = in_turn_of(create(PODS, namespace, mirror), static.metadata.uid, urgent=True)
         self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorOperation.CREATE, done))
 
     def _delete(self, name: str, known: _Name) -> None:
@@ -208,7 +208,7 @@ class MirrorPodActor(Actor):
         known.busy = True
         api, meta = self._api, mirror.metadata
         self.log.info("mirror pod %s is not what runs here; deleting it", display_name(mirror))
-        call = for_pod(delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid), meta.uid, urgent=True)
+        call = in_turn_of(delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid), meta.uid, urgent=True)
         self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorOperation.DELETE, done))
 
     @handles(MirrorOperationEnded)
@@ -237,7 +237,7 @@ class MirrorPodActor(Actor):
         """
         meta = static.metadata
         try:
-            call = for_pod(get(PODS, meta.namespace, meta.name), meta.uid, urgent=True)
+            call = in_turn_of(get(PODS, meta.namespace, meta.name), meta.uid, urgent=True)
             found = await self.wait(self._api.call(call))
         except ApiError as failure:
             return None if failure.not_found else failure

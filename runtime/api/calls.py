@@ -41,7 +41,7 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
 
     `read` makes the answer from the body of a 2xx response; raises DocumentError. `content`: the request body, as text
     or as a document of dict, list, str and numbers. A document must not change any more; it becomes text when it is
-    sent over a connection. `kind`: the kind of an answer that is one object. `pod_uid`, `urgent`: see `for_pod`.
+    sent over a connection. `kind`: the kind of an answer that is one object. `turn_of`, `urgent`: see `in_turn_of`.
     """
 
     method: str
@@ -54,7 +54,7 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
     content: bytes | dict[str, Any] | None = None
     content_type: str = "application/json"
     kind: type[ApiObject] | None = None
-    pod_uid: str = ""
+    turn_of: str = ""
     urgent: bool = False
 
     @property
@@ -77,7 +77,7 @@ class WatchCall(msgspec.Struct, Generic[K], frozen=True):
     namespace: str
     kind: type[K]
     query: Query = ()
-    pod_uid: str = ""
+    turn_of: str = ""
     urgent: bool = False
 
     @property
@@ -234,12 +234,12 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
     return read
 
 
-def for_pod(call: C, uid: str, *, urgent: bool = False) -> C:
-    """The same call, made for the pod of that UID, or for the node (empty).
+def in_turn_of(call: C, whose: str, *, urgent: bool = False) -> C:
+    """The same call, made for a pod (its UID), for a client of the node's port, or for the node (empty).
 
-    Pods take turns where calls wait for a rate limit. `urgent`: before other pods; for critical ones.
+    They take turns where calls wait for a rate limit. `urgent`: before the others; for critical pods.
     """
-    return msgspec.structs.replace(call, pod_uid=uid, urgent=urgent) if uid else call
+    return msgspec.structs.replace(call, turn_of=whose, urgent=urgent) if whose else call
 
 
 def unread(call: ApiCall[Any]) -> ApiCall[None]:

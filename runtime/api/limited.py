@@ -1,8 +1,8 @@
 """A rate limit in front of any API server: calls over the limit wait, and take turns.
 
 Kinds of calls take turns, such as "patch pods/status" and "create serviceaccounts/token". Within a kind the pods take
-turns that the calls are for, critical pods first. So a thousand calls of one kind, or of one pod, do not hold up the
-others. Calls for the node itself have kinds of their own, or the turns of one more pod.
+turns that the calls are for (`in_turn_of`), critical pods first. So a thousand calls of one kind, or of one pod, do not
+hold up the others. Calls for the node itself have kinds of their own, or the turns of one more pod.
 
 Owns the queue, its one timer, and the bucket of tokens that is the limit. The clock and the timer are handed in, so the
 same limit holds for the real client (`LoopThread.post_later`) and, in virtual time, for a simulated server. A call that
@@ -196,7 +196,7 @@ class _Queue:
         queue = self._of_kind.get(call.what)
         if queue is None:
             queue = self._of_kind[call.what] = FairQueue()
-        queue.append(call.pod_uid, each, urgent=call.urgent)
+        queue.append(call.turn_of, each, urgent=call.urgent)
         self._length += 1
 
     def first(self) -> _Waiting | None:

@@ -120,7 +120,7 @@ class World:
     def made(self) -> str:
         """The calls since the last look: pod and name."""
         calls, self.api.calls = self.api.calls, []
-        return " ".join(f"{each.pod_uid}:{each.name}" for each in calls)
+        return " ".join(f"{each.turn_of}:{each.name}" for each in calls)
 
 
 @pytest.fixture
@@ -161,4 +161,4 @@ def test_a_call_that_nobody_wants_any_more_is_not_made(world: World) -> None:
 
 def test_calls_carry_the_pod_and_whether_it_is_critical(world: World) -> None:
     world.tell(Ask("critical", "x"), Ask("", "y"))
-    assert [(each.pod_uid, each.urgent) for each in world.api.calls] == [("critical", True), ("", False)]
+    assert [(each.turn_of, each.urgent) for each in world.api.calls] == [("critical", True), ("", False)]

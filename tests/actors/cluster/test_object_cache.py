@@ -402,7 +402,7 @@ def test_a_pod_with_thousands_of_objects_does_not_hold_up_another(strategy: Stra
     world.hold(pod("small"))
     world.read(uid="small")
     assert names_of(world.api.calls[asked:]) == ["m"]
-    assert world.api.calls[-1].pod_uid == "small"
+    assert world.api.calls[-1].turn_of == "small"
 
 
 @pytest.mark.parametrize("strategy", [Strategy.WATCH, Strategy.CACHE])
@@ -453,7 +453,7 @@ def test_an_object_goes_on_to_be_followed_for_the_pod_that_is_left(world: World)
     world.run()
     world.listed(config_map(1))
     [watch] = world.api.watches
-    assert watch.call.pod_uid == "q"
+    assert watch.call.turn_of == "q"
 
 
 def test_a_step_of_one_pod_costs_the_same_however_many_objects_others_hold():

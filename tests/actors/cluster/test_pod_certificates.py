@@ -86,7 +86,7 @@ class World:
     def asked(self) -> list[str]:
         """The pods of the calls that were made since the last look, without the list of requests."""
         calls, self.api.calls = self.api.calls, []
-        return [call.pod_uid for call in calls if not call.what.startswith("list")]
+        return [call.turn_of for call in calls if not call.what.startswith("list")]
 
     def answer(self) -> None:
         """Answer the oldest open call, whichever step it is."""

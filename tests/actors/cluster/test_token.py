@@ -193,7 +193,7 @@ def test_a_pod_with_thousands_of_tokens_delays_another_by_no_request(world: Worl
     asked = len(world.api.calls)
     assert asked < 10, "few of one pod are in flight"
     world.ask(who=pod("small"))
-    assert [(uid_of(call), call.pod_uid) for call in world.api.calls[asked:]] == [("small", "small")]
+    assert [(uid_of(call), call.turn_of) for call in world.api.calls[asked:]] == [("small", "small")]
 
 
 def test_when_all_places_are_taken_the_pods_take_turns(world: World):

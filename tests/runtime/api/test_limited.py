@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from config.api.resources import NODES, PODS
-from runtime.api import ApiError, for_pod, get, watch_objects
+from runtime.api import ApiError, get, in_turn_of, watch_objects
 from runtime.api.limited import LimitedApi, TokenBucket
 
 MS = 1_000_000
@@ -99,7 +99,7 @@ def test_many_calls_of_one_kind_do_not_hold_up_the_others(api: LimitedApi, behin
 
 
 def ask_for_pod(api: LimitedApi, uid: str, name: str, *, urgent: bool = False) -> Any:
-    return api.call(for_pod(get(PODS, "default", name), uid, urgent=urgent))
+    return api.call(in_turn_of(get(PODS, "default", name), uid, urgent=urgent))
 
 
 def test_a_pod_with_thousands_of_calls_delays_another_by_one_turn(
@@ -108,7 +108,7 @@ def test_a_pod_with_thousands_of_calls_delays_another_by_one_turn(
     for number in range(3_000):
         ask_for_pod(api, "large", str(number))
     ask_for_pod(api, "small", "mine")
-    api.watch(for_pod(WATCH, "small"), lambda _: None, lambda _: None)
+    api.watch(in_turn_of(WATCH, "small"), lambda _: None, lambda _: None)
     time.run_until(1000 * MS)
     assert [each for each, _ in behind.came[:5]] == ["0", "1", "2", "watch pods", "mine"]
 

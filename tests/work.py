@@ -1,10 +1,11 @@
-"""How much work something is, in calls of functions: the same on every machine, idle or busy."""
+"""How much work something is, in calls or in lines: the same on every machine, idle or busy."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 
 def calls_of(work: Callable[[], object]) -> int:
@@ -22,3 +23,21 @@ def calls_of(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return calls
+
+
+def lines_of(work: Callable[[], object]) -> int:
+    """Do it; how many lines of Python were run in this thread, each round of a loop anew."""
+    lines = 0
+
+    def count(_: FrameType, event: str, __: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return lines

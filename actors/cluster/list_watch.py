@@ -8,6 +8,9 @@ it, or the next list shows it.
 
 A subclass gets `listed` with the whole set, then `changed` for each change. Each message carries its attempt, and
 messages of earlier attempts are ignored.
+
+Sets that are followed for pods take turns by pod (`FairCalls`), so a pod that needs thousands of them delays the set of
+another by one list.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from actors.cluster.fair_calls import FairCall, FairCalls
+from actors.cluster.fair_turns import NODE
 from actors.kernel import Actor, MailboxOverflowed, Message, Pending, handles, outcome_of
 from config.api.resources import Resource
-from runtime.api import Api, ApiError, ObjectList, WatchEvent, as_api_error, list_objects, watch_objects
+from runtime.api import Api, ApiError, ObjectList, WatchEvent, as_api_error, in_turn_of, list_objects, watch_objects
 from runtime.api.resume import (
     NEWEST_VERSION,
     ListFailed,
@@ -40,6 +45,8 @@ from runtime.io.pending import Subscription
 
 PAGE = 500
 """Objects in one answer of a list that does not come from the server's cache."""
+OF_POD_AT_MOST = 32
+"""Calls in flight for one pod. More would not be faster: some ten leave at a time."""
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -106,8 +113,8 @@ class FollowAgain(Message, frozen=True):
 class _Followed(msgspec.Struct, eq=False):
     """One set: what is followed, and its progress.
 
-    `items`: the objects of the pages so far. `said`: the logged error, or "". `version`: the last one that the watch
-    has reported.
+    `pod_uid`: for which pod, critical or not (`urgent`). `items`: the objects of the pages so far. `listing`: the list
+    under way. `said`: the logged error, or "". `version`: the last one that the watch has reported.
     """
 
     attempt: Attempt
@@ -115,11 +122,19 @@ class _Followed(msgspec.Struct, eq=False):
     namespace: str
     field_selector: str
     label_selector: str
+    pod_uid: str
+    urgent: bool
     place: WatchPlace = msgspec.field(default_factory=WatchPlace)
     items: list[Any] = []
+    listing: FairCall[ObjectList[Any]] | None = None
     said: str = ""
     version: str = ""
     watch: _Watch = msgspec.field(default_factory=_Watch)
+
+    def end_attempt(self) -> None:
+        self.watch.close()
+        if self.listing is not None:
+            self.listing.drop()
 
 
 class Follower(Actor):
@@ -130,6 +145,7 @@ class Follower(Actor):
     def __init__(self, api: Api) -> None:
         super().__init__()
         self._api = api
+        self._calls = FairCalls(self, api, at_most=self.max_effects, of_pod=OF_POD_AT_MOST)
         self._followed: dict[Hashable, _Followed] = {}
         self._troubled: Counter[str] = Counter()
         """Resource -> how many of its sets cannot be followed now."""
@@ -152,19 +168,38 @@ class Follower(Actor):
         namespace: str = "",
         field_selector: str = "",
         label_selector: str = "",
+        pod_uid: str = NODE,
+        urgent: bool = False,
     ) -> None:
-        """Follow a set under `key`, in place of the set that had this key before."""
+        """Follow a set under `key`, in place of the set that had this key before.
+
+        `pod_uid`: for this pod, which takes turns with others; `urgent` if it is critical.
+        """
         self.unfollow(key)
-        followed = _Followed(self._attempt(key), resource, namespace, field_selector, label_selector)
+        attempt = self._attempt(key)
+        followed = _Followed(attempt, resource, namespace, field_selector, label_selector, pod_uid, urgent)
         self._followed[key] = followed
         self._do(key, followed, first_step(followed.place))
+
+    def share(self, key: Hashable, pod_uid: str, *, urgent: bool = False) -> None:
+        """Another pod needs the set of this key: if its list waits for a turn, that of this pod will do."""
+        followed = self._followed.get(key)
+        if followed is not None and followed.listing is not None:
+            self._calls.join(followed.listing, pod_uid, urgent=urgent)
+
+    def pass_on(self, key: Hashable, pod_uid: str, heir: str, *, urgent: bool = False) -> None:
+        """This pod does not need the set of this key any more; the heir does."""
+        followed = self._followed.get(key)
+        if followed is not None and followed.pod_uid == pod_uid:
+            followed.pod_uid, followed.urgent = heir, urgent
+            self.share(key, heir, urgent=urgent)
 
     def unfollow(self, key: Hashable) -> None:
         """Follow the set of this key no longer."""
         followed = self._followed.pop(key, None)
         if followed is not None:
             self._well(followed)
-            followed.watch.close()
+            followed.end_attempt()
             self.cancel_timer(("follow", key))
 
     def follows(self, key: Hashable) -> bool:
@@ -192,7 +227,7 @@ class Follower(Actor):
         return Attempt(key, self.now_ns(), self._attempts)
 
     def _do(self, key: Hashable, followed: _Followed, step: WatchStep) -> None:
-        followed.watch.close()
+        followed.end_attempt()
         attempt = followed.attempt = self._attempt(key)
         if step.after_ns:
             self.after(step.after_ns, FollowAgain(attempt, step), key=("follow", key))
@@ -255,13 +290,20 @@ class Follower(Actor):
             limit=PAGE if version == NEWEST_VERSION else 0,
             continue_=continue_,
         )
-        self.begin(lambda: self._api.call(call, timeout_ns=limit_ns), lambda done: _listed(attempt, done))
+        followed.listing = self._calls.begin(
+            followed.pod_uid,
+            call,
+            lambda done: _listed(attempt, done),
+            timeout_ns=limit_ns,
+            urgent=followed.urgent,
+        )
 
     @handles(PageListed)
     def page_listed(self, message: PageListed) -> None:
         followed = self._current(message.attempt)
         if followed is None:
             return
+        followed.listing = None
         key, page = message.attempt.key, message.page
         if page is None:
             error = message.error or ApiError(0, "Unknown", "no reason given", "list")
@@ -299,6 +341,7 @@ class Follower(Actor):
             if not watch.closed:
                 ref.tell(WatchClosed(attempt, error))
 
+        call = in_turn_of(call, followed.pod_uid, urgent=followed.urgent)
         watch.subscription = self._api.watch(call, arrived, ended)
 
     @handles(WatchArrived)

@@ -11,17 +11,35 @@ exists at last. So a container that waits for its ConfigMap starts when somebody
 While the API server is away, objects that were read before are still served. Others fail after a second if the server
 has refused or does not answer. If the request only waits for its turn, because a thousand pods came at once, it gets
 ten seconds: waiting holds nobody up, and people would see the failure. Without an API server every read fails at once.
+
+A pod may refer to thousands of objects. The work for one pod is done in slices (`PodJobs`), in the order of its
+messages, and pods take turns with their calls.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, ClassVar
 
+from actors.cluster.fair_calls import FairCall
+from actors.cluster.fair_turns import NODE
 from actors.cluster.list_watch import Follower
-from actors.cluster.object_entries import UNTOLD, Entry, Reading, Untold, Value, absent, is_same
-from actors.kernel import ActorRef, Message, Pending, SoleMessage, handles, outcome_of
+from actors.cluster.object_entries import (
+    UNTOLD,
+    AnswerDue,
+    DropIdle,
+    Entry,
+    ObjectGot,
+    Reading,
+    Untold,
+    Value,
+    absent,
+    get_ended,
+    is_same,
+)
+from actors.cluster.pod_jobs import PodJobs
+from actors.kernel import ActorRef, handles, part
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
     HoldObjects,
@@ -33,10 +51,12 @@ from actors.messages.references import (
     ReadObjects,
     ReleaseObjects,
 )
-from actors.start.environment import CONFIG_MAP, SECRET, ObjectPurpose, references
+from actors.start.environment import CONFIG_MAP, SECRET, ObjectPurpose, each_reference
 from config.api.resources import CONFIG_MAPS, SECRETS, Resource
 from config.frozen_map import FrozenMap
-from runtime.api import Api, ApiError, as_api_error, get
+from config.objects import Pod
+from config.pods.identity import is_critical
+from runtime.api import Api, ApiError, get
 from runtime.api.no_server import NoApiServer
 from runtime.cri.identity import whole_number
 
@@ -66,37 +86,12 @@ class Strategy(enum.Enum):
     GET = "Get"
 
 
-class ObjectGot(Message, frozen=True):
-    """To itself: the answer to one GET.
-
-    `reading`: the number of the reading it is for; None: for all that wait.
-    """
-
-    ref: ObjectRef
-    value: Value | None
-    error: ApiError | None
-    reading: int | None
-
-
-class AnswerDue(Message, frozen=True):
-    """To itself: this reading has waited long enough for watches that fail or have an old value.
-
-    `last`: it has waited long enough for every watch.
-    """
-
-    reading: int
-    last: bool
-
-
-class DropIdle(SoleMessage, frozen=True):
-    """To itself: stop following objects that nobody reads."""
-
-
 class ObjectCacheActor(Follower):
     """See the module. `api` None: the node stands alone. `sync_frequency_ns`: of the configuration."""
 
     max_effects: ClassVar[int] = 256
     health_limit_ns: ClassVar[int | None] = MINUTE_NS
+    jobs = part(PodJobs)
 
     def __init__(
         self,
@@ -108,6 +103,7 @@ class ObjectCacheActor(Follower):
         node: ActorRef,
     ) -> None:
         super().__init__(api or NoApiServer())
+        self.jobs = PodJobs(self)
         self._strategy = strategy if api is not None else Strategy.GET
         self._idle_ns = max(SHORTEST_IDLE_NS, IDLE_SYNCS * sync_frequency_ns)
         self._ttl_ns = DEFAULT_TTL_NS
@@ -115,7 +111,9 @@ class ObjectCacheActor(Follower):
         self._volumes = volumes
         self._node = node
         self._entries: dict[ObjectRef, Entry] = {}
-        self._held: dict[str, tuple[ObjectRef, ...]] = {}
+        self._held: dict[str, dict[ObjectRef, bool]] = {}
+        """UID -> object -> whether a volume shows it."""
+        self._critical: set[str] = set()
         self._readings: dict[int, Reading] = {}
         """By number: the readings without an answer yet."""
         self._asked = 0
@@ -131,66 +129,100 @@ class ObjectCacheActor(Follower):
 
     @handles(HoldObjects)
     def hold_objects(self, message: HoldObjects) -> None:
-        uid = message.pod.metadata.uid
-        wanted: dict[ObjectRef, bool] = {}
-        for each in references(message.pod):
+        """Work: a slice; one step for each reference of the pod."""
+        self.jobs.do(message.pod.metadata.uid, self._hold_all(message.pod))
+
+    def _hold_all(self, pod: Pod) -> Iterator[None]:
+        uid, wanted = pod.metadata.uid, dict[ObjectRef, bool]()
+        if is_critical(pod):
+            self._critical.add(uid)
+        for each in each_reference(pod):
             wanted[each.ref] = wanted.get(each.ref, False) or each.purpose is ObjectPurpose.VOLUME
-        for ref in self._held.get(uid, ()):
+            yield
+        held, self._held[uid] = self._held.get(uid, {}), wanted
+        for ref in held:
             if ref not in wanted:
                 self._let_go(uid, ref)
-        self._held[uid] = tuple(wanted)
+            yield
         for ref, in_volume in wanted.items():
-            entry = self._entries.get(ref)
-            if entry is None:
-                entry = self._entries[ref] = Entry(ref)
-            is_new = uid not in entry.holders
-            entry.holders[uid] = in_volume
-            if is_new:
-                self._look_for_a_new_pod(entry)
+            self._hold(uid, ref, in_volume)
+            yield
 
-    def _look_for_a_new_pod(self, entry: Entry) -> None:
+    def _hold(self, uid: str, ref: ObjectRef, in_volume: bool) -> None:
+        entry = self._entries.get(ref)
+        if entry is None:
+            entry = self._entries[ref] = Entry(ref)
+        is_new = uid not in entry.holders
+        entry.holders[uid] = in_volume
+        if is_new:
+            self._look_for_a_new_pod(entry, uid)
+
+    def _look_for_a_new_pod(self, entry: Entry, uid: str) -> None:
         """Read the object again where that is cheap, so that a pod gets no object older than itself."""
         if self._strategy is Strategy.CACHE:
             entry.current = False
-        elif self._strategy is Strategy.WATCH and not self.follows(entry.ref):
-            if entry.immutable and self.now_ns() - entry.at_ns < LOOK_AGAIN_NS:
-                return
-            self._follow(entry)
+        elif self._strategy is Strategy.WATCH:
+            if self.follows(entry.ref):
+                self.share(entry.ref, uid, urgent=uid in self._critical)
+            elif not entry.immutable or self.now_ns() - entry.at_ns >= LOOK_AGAIN_NS:
+                self._follow(entry, uid)
 
     @handles(ReleaseObjects)
     def release_objects(self, message: ReleaseObjects) -> None:
-        for ref in self._held.pop(message.uid, ()):
-            self._let_go(message.uid, ref)
+        """Work: a slice; one step for each object that the pod holds."""
+        self.jobs.do(message.uid, self._let_go_all(message.uid))
+
+    def _let_go_all(self, uid: str) -> Iterator[None]:
+        self._critical.discard(uid)
+        for ref in self._held.pop(uid, {}):
+            self._let_go(uid, ref)
+            yield
 
     def _let_go(self, uid: str, ref: ObjectRef) -> None:
         entry = self._entries[ref]
         entry.holders.pop(uid, None)
         entry.let_down.pop(uid, None)
-        if not entry.holders:
-            self.unfollow(ref)
-            del self._entries[ref]
-            self._settle_waiting(entry, ReadFailure(False, f"no pod refers to {ref} any more"))
+        if entry.holders:
+            heir = next(iter(entry.holders))
+            self.pass_on(ref, uid, heir, urgent=heir in self._critical)
+            return
+        self.unfollow(ref)
+        if entry.asking is not None:
+            entry.asking.drop()
+        del self._entries[ref]
+        self._settle_waiting(entry, ReadFailure(False, f"no pod refers to {ref} any more"))
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
     @handles(ReadObjects)
     def read_objects(self, message: ReadObjects) -> None:
+        """Work: a slice; one step for each object asked for."""
         self._asked += 1
         reading = self._readings[self._asked] = Reading(self._asked, message, self.now_ns())
+        self.jobs.do(message.pod_uid, self._read_all(reading))
+
+    def _read_all(self, reading: Reading) -> Iterator[None]:
         waits = False
-        for ref in dict.fromkeys(message.refs):
-            entry = self._entries.get(ref)
-            if ref.kind not in _RESOURCES:
-                reading.failures[ref] = ReadFailure(False, f"there is no cache of {ref.kind} objects")
-            elif entry is None or self._strategy is Strategy.GET:
-                self._get_for(reading, ref)
-            elif self._strategy is Strategy.CACHE:
-                self._read_cached(entry, reading)
-            else:
-                waits |= self._read_followed(entry, reading)
-        if waits:
+        for ref in dict.fromkeys(reading.message.refs):
+            waits |= self._read(reading, ref)
+            yield
+        reading.whole = True
+        if waits and reading.open:
             self.after(FIRST_ANSWER_NS, AnswerDue(reading.number, last=False), key=reading.number)
         self._answer_if_complete(reading)
+
+    def _read(self, reading: Reading, ref: ObjectRef) -> bool:
+        """Whether the reading has to wait for the first answer of a watch."""
+        entry = self._entries.get(ref)
+        if ref.kind not in _RESOURCES:
+            reading.failures[ref] = ReadFailure(False, f"there is no cache of {ref.kind} objects")
+        elif entry is None or self._strategy is Strategy.GET:
+            self._get_for(reading, ref)
+        elif self._strategy is Strategy.CACHE:
+            self._read_cached(entry, reading)
+        else:
+            return self._read_followed(entry, reading)
+        return False
 
     def _read_followed(self, entry: Entry, reading: Reading) -> bool:
         """Whether the reading has to wait for the first answer of the watch."""
@@ -199,52 +231,71 @@ class ObjectCacheActor(Follower):
             self._settle(entry, reading)
             return False
         if not self.follows(entry.ref):
-            self._follow(entry)
-        reading.open.add(entry.ref)
-        entry.waiting.append(reading)
+            self._follow(entry, reading.message.pod_uid)
+        reading.open[entry.ref] = None
+        entry.waiting[reading.number] = reading
         return True
 
-    def _follow(self, entry: Entry) -> None:
+    def _follow(self, entry: Entry, uid: str) -> None:
         ref = entry.ref
         entry.current = False
         entry.read_ns = self.now_ns()
-        self.follow(ref, _RESOURCES[ref.kind], namespace=ref.namespace, field_selector=f"metadata.name={ref.name}")
+        self.follow(
+            ref,
+            _RESOURCES[ref.kind],
+            namespace=ref.namespace,
+            field_selector=f"metadata.name={ref.name}",
+            pod_uid=uid,
+            urgent=uid in self._critical,
+        )
 
     @handles(AnswerDue)
     def answer_due(self, message: AnswerDue) -> None:
-        """Answer with an old value, if there is one; otherwise with a failure that may pass."""
+        """Answer with an old value, if there is one; otherwise with a failure that may pass.
+
+        Work: a slice; one step for each object that the reading waits for.
+        """
         reading = self._readings.get(message.reading)
-        if reading is None:
-            return
-        for ref in sorted(reading.open, key=str):
+        if reading is not None:
+            self.jobs.do(reading.message.pod_uid, self._wait_no_longer(reading, tuple(reading.open), message.last))
+
+    def _wait_no_longer(self, reading: Reading, refs: Iterable[ObjectRef], last: bool) -> Iterator[None]:
+        for ref in refs:
             entry = self._entries.get(ref)
-            if entry is None or reading not in entry.waiting:
-                continue  # a GET reads it, and has a limit of its own
-            if message.last or entry.seen or entry.trouble:
-                entry.waiting.remove(reading)
+            # A GET has a limit of its own.
+            if entry is not None and reading.number in entry.waiting and (last or entry.seen or entry.trouble):
+                del entry.waiting[reading.number]
                 self._settle(entry, reading)
+            yield
         self._answer_if_complete(reading)
-        if reading.open and not message.last:
+        if reading.open and not last:
             self.after(LAST_ANSWER_NS - FIRST_ANSWER_NS, AnswerDue(reading.number, last=True), key=reading.number)
 
     def _read_cached(self, entry: Entry, reading: Reading) -> None:
         if entry.current and self.now_ns() - entry.at_ns < self._ttl_ns:
             self._settle(entry, reading)
             return
-        reading.open.add(entry.ref)
-        entry.waiting.append(reading)
-        if not entry.asking:
-            entry.asking = True
-            self._get(entry.ref, None)
+        reading.open[entry.ref] = None
+        entry.waiting[reading.number] = reading
+        uid = reading.message.pod_uid
+        if entry.asking is None:
+            entry.asking = self._get(entry.ref, None, uid)
+        else:
+            self._calls.join(entry.asking, uid, urgent=uid in self._critical)
 
     def _get_for(self, reading: Reading, ref: ObjectRef) -> None:
-        reading.open.add(ref)
-        self._get(ref, reading.number)
+        reading.open[ref] = None
+        self._get(ref, reading.number, reading.message.pod_uid)
 
-    def _get(self, ref: ObjectRef, reading: int | None) -> None:
+    def _get(self, ref: ObjectRef, reading: int | None, uid: str) -> FairCall[Any]:
         call = get(_RESOURCES[ref.kind], ref.namespace, ref.name)
-        api = self._api
-        self.begin(lambda: api.call(call, timeout_ns=GET_LIMIT_NS), lambda done: _got(ref, reading, done))
+        return self._calls.begin(
+            uid,
+            call,
+            lambda done: get_ended(ref, reading, done),
+            timeout_ns=GET_LIMIT_NS,
+            urgent=uid in self._critical,
+        )
 
     @handles(ObjectGot)
     def object_got(self, message: ObjectGot) -> None:
@@ -254,7 +305,7 @@ class ObjectCacheActor(Follower):
             entry = self._entries.get(ref)
             if entry is None:
                 return
-            entry.asking = False
+            entry.asking = None
             if error is None or gone:
                 self._seen(entry, message.value)
             else:
@@ -262,7 +313,7 @@ class ObjectCacheActor(Follower):
                 self._settle_waiting(entry, None)
             return
         reading = self._readings[message.reading]
-        reading.open.discard(ref)
+        reading.open.pop(ref, None)
         if message.value is not None:
             reading.objects[ref] = message.value
         else:
@@ -272,7 +323,7 @@ class ObjectCacheActor(Follower):
     def _settle(self, entry: Entry, reading: Reading) -> None:
         """Enter what is known of one object into the reading, which no longer waits for it."""
         ref = entry.ref
-        reading.open.discard(ref)
+        reading.open.pop(ref, None)
         if entry.seen and entry.value is not None:
             reading.objects[ref] = entry.value
         elif entry.seen:
@@ -285,17 +336,17 @@ class ObjectCacheActor(Follower):
             entry.let_down[reading.message.pod_uid] = reading.message.reader
 
     def _settle_waiting(self, entry: Entry, failure: ReadFailure | None) -> None:
-        waiting, entry.waiting = entry.waiting, []
-        for reading in waiting:
+        waiting, entry.waiting = entry.waiting, {}
+        for reading in waiting.values():
             if failure is None:
                 self._settle(entry, reading)
             else:
-                reading.open.discard(entry.ref)
+                reading.open.pop(entry.ref, None)
                 reading.failures[entry.ref] = failure
             self._answer_if_complete(reading)
 
     def _answer_if_complete(self, reading: Reading) -> None:
-        if reading.open:
+        if not reading.is_complete or reading.number not in self._readings:
             return
         del self._readings[reading.number]
         self.cancel_timer(reading.number)
@@ -320,8 +371,9 @@ class ObjectCacheActor(Follower):
         if entry is None:
             return
         entry.trouble = str(error)
-        for reading in [each for each in entry.waiting if self.now_ns() - each.since_ns >= FIRST_ANSWER_NS]:
-            entry.waiting.remove(reading)
+        before_ns = self.now_ns() - FIRST_ANSWER_NS
+        for reading in [each for each in entry.waiting.values() if each.since_ns <= before_ns]:
+            del entry.waiting[reading.number]
             self._settle(entry, reading)
             self._answer_if_complete(reading)
 
@@ -356,12 +408,19 @@ class ObjectCacheActor(Follower):
 
     @handles(DropIdle)
     def drop_idle(self, _: DropIdle) -> None:
+        """Work: a list of the objects; they are looked at in slices."""
+        if not self.jobs.is_busy(NODE):
+            self.jobs.do(NODE, self._drop_all_idle(tuple(self._entries.values())))
+
+    def _drop_all_idle(self, entries: Iterable[Entry]) -> Iterator[None]:
         before_ns = self.now_ns() - self._idle_ns
-        for entry in self._entries.values():
-            if not any(entry.holders.values()) and not entry.waiting and entry.read_ns < before_ns:
+        for entry in entries:
+            is_idle = not any(entry.holders.values()) and not entry.waiting and entry.read_ns < before_ns
+            if is_idle and self._entries.get(entry.ref) is entry:
                 self.unfollow(entry.ref)
                 if not entry.immutable:
                     entry.current = False
+            yield
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
@@ -373,8 +432,3 @@ class ObjectCacheActor(Follower):
 def strategy_of(name: str) -> Strategy:
     """The strategy for a valid value of the configuration."""
     return Strategy(name)
-
-
-def _got(ref: ObjectRef, reading: int | None, done: Pending[Value]) -> ObjectGot:
-    outcome = outcome_of(done)
-    return ObjectGot(ref, outcome.value, as_api_error(outcome.error, f"get {ref}"), reading)

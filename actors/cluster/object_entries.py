@@ -1,4 +1,4 @@
-"""The records of the `ObjectCacheActor`: one per ConfigMap or Secret.
+"""The records of the `ObjectCacheActor`, one per ConfigMap or Secret, and its messages to itself.
 
 A record has its holders and the open questions.
 """
@@ -7,22 +7,32 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.kernel import ActorRef
+from actors.cluster.fair_calls import FairCall
+from actors.kernel import ActorRef, Message, Pending, SoleMessage, outcome_of
 from actors.messages.references import ObjectRef, ReadFailure, ReadObjects
 from config.objects import ConfigMap, Secret
+from runtime.api import ApiError, as_api_error
 
 Value = ConfigMap | Secret
 
 
 class Reading(msgspec.Struct, eq=False):
-    """A `ReadObjects` without an answer yet. `open`: the objects that it waits for."""
+    """A `ReadObjects` without an answer yet. `open`: the objects that it waits for.
+
+    `whole`: all its objects have been looked for.
+    """
 
     number: int
     message: ReadObjects
     since_ns: int
     objects: dict[ObjectRef, Value] = {}
     failures: dict[ObjectRef, ReadFailure] = {}
-    open: set[ObjectRef] = set()
+    open: dict[ObjectRef, None] = {}
+    whole: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        return self.whole and not self.open
 
 
 class Untold:
@@ -37,7 +47,8 @@ class Entry(msgspec.Struct, eq=False):
 
     `holders`: UID -> whether a volume of the pod shows the object. `value`: as last seen, None if it does not exist;
     valid if `seen`. `current`: `value` may be given as an answer. `told`: the last answer to readers. `let_down`:
-    UID -> the reader that was told that it cannot have the object.
+    UID -> the reader that was told that it cannot have the object. `waiting`: by number. `asking`: a GET for all that
+    wait.
     """
 
     ref: ObjectRef
@@ -50,8 +61,8 @@ class Entry(msgspec.Struct, eq=False):
     read_ns: int = 0
     told: Value | Untold | None = UNTOLD
     trouble: str = ""
-    asking: bool = False
-    waiting: list[Reading] = []
+    asking: FairCall[Value] | None = None
+    waiting: dict[int, Reading] = {}
     let_down: dict[str, ActorRef] = {}
 
 
@@ -66,3 +77,38 @@ def is_same(one: Value | None, other: Value | None) -> bool:
         return one is other
     mine, theirs = one.metadata, other.metadata
     return (mine.uid, mine.resource_version) == (theirs.uid, theirs.resource_version) and one == other
+
+
+# --- what the actor tells itself ---
+
+
+class ObjectGot(Message, frozen=True):
+    """To itself: the answer to one GET.
+
+    `reading`: the number of the reading it is for; None: for all that wait.
+    """
+
+    ref: ObjectRef
+    value: Value | None
+    error: ApiError | None
+    reading: int | None
+
+
+class AnswerDue(Message, frozen=True):
+    """To itself: this reading has waited long enough for watches that fail or have an old value.
+
+    `last`: it has waited long enough for every watch.
+    """
+
+    reading: int
+    last: bool
+
+
+class DropIdle(SoleMessage, frozen=True):
+    """To itself: stop following objects that nobody reads."""
+
+
+def get_ended(ref: ObjectRef, reading: int | None, done: Pending[Value]) -> ObjectGot:
+    """How a GET has ended."""
+    outcome = outcome_of(done)
+    return ObjectGot(ref, outcome.value, as_api_error(outcome.error, f"get {ref}"), reading)

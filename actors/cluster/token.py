@@ -4,19 +4,27 @@ A token is bound to its pod, and expires with it. The actor keeps tokens by (pod
 memory only, and forgets them with the pod. Several questions for one token share one request. A fresh token is given
 again. Once its renewal is due, the actor requests the next; while that fails, it gives the old one as long as it is
 valid. After a refusal it waits with a growing back-off.
+
+Pods take turns with their requests (`FairCalls`), and all is kept by pod. So no message costs more with the tokens of
+other pods, and a pod with thousands of tokens delays the token of another by one request.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator
 from typing import ClassVar
 
 import msgspec
 
+from actors.cluster.fair_calls import FairCalls
+from actors.cluster.fair_turns import NODE
+from actors.cluster.pod_jobs import PodJobs
 from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
-from actors.kernel import Actor, Message, Pending, SoleMessage, handles, outcome_of
+from actors.kernel import Actor, Message, Pending, SoleMessage, handles, outcome_of, part
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from config.api.resources import SERVICE_ACCOUNTS
 from config.objects import BoundObjectReference, TokenRequest, TokenRequestSpec
+from config.pods.identity import is_critical
 from config.values.api_time import seconds_of
 from runtime.api import Api, create
 from runtime.api.no_server import NoApiServer
@@ -24,6 +32,9 @@ from runtime.api.no_server import NoApiServer
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
 REQUEST_LIMIT_NS = 30 * SECOND_NS
+REQUESTS_AT_MOST = 64
+OF_POD_AT_MOST = 8
+"""Requests in flight. A pod has few tokens, and a request takes milliseconds."""
 DEFAULT_ACCOUNT = "default"
 
 
@@ -50,48 +61,56 @@ class ForgetExpired(SoleMessage, frozen=True):
 
 
 class _Held(msgspec.Struct):
-    """What is known for one key. `flight`: the number of the request under way, 0 for none."""
+    """What is known for one key. `flight`: the number of the request under way, 0 for none.
+
+    `waiting`: by reader and tag.
+    """
 
     token: Token | None = None
     flight: int = 0
     failures: int = 0
     retry_ns: int = 0
     error: str = ""
-    waiting: list[RequestToken] = []
+    waiting: dict[tuple[str, Hashable], RequestToken] = {}
 
 
 class TokenActor(Actor):
     """See the module. `api` None: a standalone node, which gets no tokens."""
 
     mailbox_capacity: ClassVar[int] = 50_000
-    max_effects: ClassVar[int] = 64
+    max_effects: ClassVar[int] = REQUESTS_AT_MOST
     health_limit_ns: ClassVar[int | None] = MINUTE_NS
+    jobs = part(PodJobs)
 
     def __init__(self, api: Api | None) -> None:
         super().__init__()
-        self._api = api or NoApiServer()
-        self._held: dict[TokenKey, _Held] = {}
+        self.jobs = PodJobs(self)
+        self._calls = FairCalls(self, api or NoApiServer(), at_most=REQUESTS_AT_MOST, of_pod=OF_POD_AT_MOST)
+        self._pods: dict[str, dict[TokenKey, _Held]] = {}
+        """By UID."""
         self._flights = 0
+        self._sweeps = False
 
     @handles(RequestToken)
     def request_token(self, message: RequestToken) -> None:
+        """Work: one token."""
         pod = message.pod
         account = pod.spec.service_account_name or DEFAULT_ACCOUNT
         key = TokenKey(pod.metadata.uid, account, message.audience, message.expiration_seconds)
-        held = self._held.get(key)
+        tokens = self._pods.setdefault(key.uid, {})
+        held = tokens.get(key)
         if held is None:
-            held = self._held[key] = _Held()
+            held = tokens[key] = _Held()
             self._sweep_later()
         wall_ns = self.wall_ns()
         if held.token is not None and held.token.is_fresh(wall_ns):
             self._issue(message, held)
         elif held.flight:
-            held.waiting = [each for each in held.waiting if not _same_question(each, message)]
-            held.waiting.append(message)
+            held.waiting[message.reader.path, message.tag] = message
         elif wall_ns < held.retry_ns:
             self._answer_without_new(message, held)
         else:
-            held.waiting.append(message)
+            held.waiting[message.reader.path, message.tag] = message
             self._ask(key, held, message)
 
     def _ask(self, key: TokenKey, held: _Held, message: RequestToken) -> None:
@@ -105,28 +124,44 @@ class TokenActor(Actor):
             bound_object_ref=bound,
         )
         call = create(SERVICE_ACCOUNTS, meta.namespace, TokenRequest(spec=spec), name=key.account, subresource="token")
-        api, draw = self._api, self.chance.random()
-        self.begin(lambda: api.call(call, timeout_ns=REQUEST_LIMIT_NS), lambda done: _arrived(key, flight, done, draw))
+        draw = self.chance.random()
+        self._calls.begin(
+            key.uid,
+            call,
+            lambda done: _arrived(key, flight, done, draw),
+            timeout_ns=REQUEST_LIMIT_NS,
+            urgent=is_critical(message.pod),
+        )
 
     @handles(TokenArrived)
     def token_arrived(self, message: TokenArrived) -> None:
-        held = self._held.get(message.key)
+        """Work: one token; the readers that wait for it are told in slices."""
+        uid = message.key.uid
+        held = self._pods.get(uid, {}).get(message.key)
         if held is None or held.flight != message.flight:
             return  # the pod has ended meanwhile
         held.flight = 0
-        waiting, held.waiting = held.waiting, []
+        waiting, held.waiting = held.waiting, {}
         if message.token is not None:
             held.token = message.token
             held.failures, held.retry_ns, held.error = 0, 0, ""
-            for each in waiting:
-                self._issue(each, held)
+            self.jobs.do(uid, self._issue_all(waiting.values(), held))
             return
         held.failures += 1
         held.retry_ns = self.wall_ns() + back_off_ns(held.failures, self.chance.random())
         held.error = message.error
         self.log.warning("no token for service account %s: %s", message.key.account, message.error)
+        self.jobs.do(uid, self._answer_all_without_new(waiting.values(), held))
+
+    def _issue_all(self, waiting: Iterable[RequestToken], held: _Held) -> Iterator[None]:
+        for each in waiting:
+            self._issue(each, held)
+            yield
+
+    def _answer_all_without_new(self, waiting: Iterable[RequestToken], held: _Held) -> Iterator[None]:
         for each in waiting:
             self._answer_without_new(each, held)
+            yield
 
     def _issue(self, message: RequestToken, held: _Held) -> None:
         token = held.token
@@ -145,28 +180,49 @@ class TokenActor(Actor):
 
     @handles(ReleaseObjects)
     def release_objects(self, message: ReleaseObjects) -> None:
-        for key in [key for key in self._held if key.uid == message.uid]:
-            for each in self._held.pop(key).waiting:
-                each.reader.tell(TokenRefused(each.tag, "the pod has ended"))
+        """Work: bounded; the readers that still wait are told in slices."""
+        tokens = self._pods.pop(message.uid, {})
+        self._calls.forget(message.uid)
+        self.jobs.do(message.uid, _refuse_all(tokens.values()))
 
     def _sweep_later(self) -> None:
-        if len(self._held) == 1:
+        if not self._sweeps:
+            self._sweeps = True
             self.after(MINUTE_NS, ForgetExpired())
 
     @handles(ForgetExpired)
     def forget_expired(self, _: ForgetExpired) -> None:
-        """Forget tokens of pods whose end was not reported. A reader that needs one asks again."""
-        wall_ns = self.wall_ns()
-        for key, held in list(self._held.items()):
-            expired = held.token is None or not held.token.is_valid(wall_ns)
-            if expired and not held.flight and wall_ns >= held.retry_ns + MINUTE_NS:
-                del self._held[key]
-        if self._held:
-            self.after(MINUTE_NS, ForgetExpired())
+        """Forget tokens of pods whose end was not reported. A reader that needs one asks again.
+
+        Work: a list of the pods; their tokens are looked at in slices.
+        """
+        self.jobs.do(NODE, self._sweep(tuple(self._pods)))
+
+    def _sweep(self, uids: Iterable[str]) -> Iterator[None]:
+        for uid in uids:
+            for key in tuple(self._pods.get(uid, ())):
+                self._forget_if_expired(uid, key)
+                yield
+        self._sweeps = False
+        if self._pods:
+            self._sweep_later()
+
+    def _forget_if_expired(self, uid: str, key: TokenKey) -> None:
+        tokens, wall_ns = self._pods.get(uid, {}), self.wall_ns()
+        held = tokens.get(key)
+        if held is None or held.flight or wall_ns < held.retry_ns + MINUTE_NS:
+            return
+        if held.token is None or not held.token.is_valid(wall_ns):
+            del tokens[key]
+            if not tokens:
+                del self._pods[uid]
 
 
-def _same_question(one: RequestToken, other: RequestToken) -> bool:
-    return one.reader is other.reader and bool(one.tag == other.tag)
+def _refuse_all(tokens: Iterable[_Held]) -> Iterator[None]:
+    for held in tokens:
+        for each in held.waiting.values():
+            each.reader.tell(TokenRefused(each.tag, "the pod has ended"))
+            yield
 
 
 def _arrived(key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float) -> TokenArrived:

@@ -3,16 +3,20 @@
 It is there with the feature gate ClusterTrustBundleProjection. It follows the bundles from the first question on, so a
 node whose pods want none asks nothing of the API server. A question waits a few seconds for the first list. What is
 known is served on while the API server is away.
+
+A question is answered in slices (`PodJobs`). Wants that are for the same bundles share one content.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from itertools import repeat
 from typing import Any, ClassVar
 
 from actors.cluster.list_watch import Follower
-from actors.cluster.trust_rules import NoAnchorsError, TrustBundle, anchors_for, bundle_of
-from actors.kernel import ActorRef, Message, handles
+from actors.cluster.pod_jobs import PodJobs
+from actors.cluster.trust_rules import NoAnchorsError, TrustBundle, anchors_of, bundle_of, matching
+from actors.kernel import ActorRef, Message, handles, part
 from actors.messages.references import ReadTrustBundles, TrustBundlesChanged, TrustBundlesRead, TrustWant
 from config.api.resources import CLUSTER_TRUST_BUNDLES
 from config.frozen_map import FrozenMap
@@ -21,6 +25,8 @@ from runtime.api import Api, ApiError
 SECOND_NS = 1_000_000_000
 FIRST_ANSWER_NS = 5 * SECOND_NS
 BUNDLES = "bundles"
+STEP_BYTES = 10_000
+"""Content that is made in a step of a slice."""
 
 
 class TrustAnswerDue(Message, frozen=True):
@@ -33,9 +39,11 @@ class TrustBundlesActor(Follower):
     """See the module. `volumes`: told when bundles have changed."""
 
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+    jobs = part(PodJobs)
 
     def __init__(self, api: Api, volumes: ActorRef) -> None:
         super().__init__(api)
+        self.jobs = PodJobs(self)
         self._volumes = volumes
         self._bundles: dict[str, TrustBundle] | None = None
         """By name; None before the first list."""
@@ -49,12 +57,13 @@ class TrustBundlesActor(Follower):
 
     @handles(ReadTrustBundles)
     def read_trust_bundles(self, question: ReadTrustBundles) -> None:
+        """Work: a slice; one step for each want and for each `STEP_BYTES`."""
+        self._asked += 1
         if self._bundles is not None:
-            self._answer(question)
+            self._answer(self._asked, question)
             return
         if not self.follows(BUNDLES):
             self.follow(BUNDLES, CLUSTER_TRUST_BUNDLES)
-        self._asked += 1
         self._waiting[self._asked] = question
         self.after(FIRST_ANSWER_NS, TrustAnswerDue(self._asked), key=self._asked)
 
@@ -62,16 +71,29 @@ class TrustBundlesActor(Follower):
     def trust_answer_due(self, message: TrustAnswerDue) -> None:
         question = self._waiting.pop(message.number, None)
         if question is not None:
-            self._answer(question)
+            self._answer(message.number, question)
 
-    def _answer(self, question: ReadTrustBundles) -> None:
+    def _answer(self, number: int, question: ReadTrustBundles) -> None:
+        self.jobs.do(f"question {number}", self._find_all(question))
+
+    def _find_all(self, question: ReadTrustBundles) -> Iterator[None]:
         anchors: dict[TrustWant, bytes] = {}
         failures: dict[TrustWant, str] = {}
+        made: dict[tuple[str, ...], bytes] = {}
+        """By the names of the bundles."""
         for want in question.wants:
             try:
-                anchors[want] = anchors_for(want, self._known(), self._salt)
+                known = self._known()
+                names = matching(want, known)
             except NoAnchorsError as error:
                 failures[want] = str(error)
+                yield
+                continue
+            if names not in made:
+                made[names] = anchors_of((known[name] for name in names), self._salt)
+                yield from repeat(None, len(made[names]) // STEP_BYTES)
+            anchors[want] = made[names]
+            yield
         question.reader.tell(TrustBundlesRead(question.tag, FrozenMap(anchors), FrozenMap(failures)))
 
     def _known(self) -> dict[str, TrustBundle]:
@@ -85,7 +107,7 @@ class TrustBundlesActor(Follower):
         self._bundles = {each.metadata.name: bundle_of(each) for each in objects}
         for number, question in list(self._waiting.items()):
             self.cancel_timer(number)
-            self._answer(question)
+            self._answer(number, question)
         self._waiting.clear()
         self._volumes.tell(TrustBundlesChanged())
 

@@ -54,16 +54,26 @@ def anchors_for(want: TrustWant, bundles: Mapping[str, TrustBundle], salt: bytes
 
     `bundles`: by name; `salt`: of this life of the agent. Raises NoAnchorsError.
     """
+    return anchors_of((bundles[name] for name in matching(want, bundles)), salt)
+
+
+def matching(want: TrustWant, bundles: Mapping[str, TrustBundle]) -> tuple[str, ...]:
+    """Names of the bundles that the want is for. Raises NoAnchorsError."""
     if want.name:
-        found = [bundles[want.name]] if want.name in bundles else []
+        found = [want.name] if want.name in bundles else []
         missing = f'clustertrustbundle.certificates.k8s.io "{want.name}" not found'
     else:
         query = want.labels
-        every = (each for each in bundles.values() if each.signer_name == want.signer_name)
-        found = [each for each in every if query is not None and query.matches(each.labels)]
+        every = ((name, each.labels) for name, each in bundles.items() if each.signer_name == want.signer_name)
+        found = [name for name, labels in every if query is not None and query.matches(labels)]
         missing = "combination of signerName and labelSelector matched zero ClusterTrustBundles"
     if not found and not want.optional:
         raise NoAnchorsError(missing)
+    return tuple(found)
+
+
+def anchors_of(found: Iterable[TrustBundle], salt: bytes) -> bytes:
+    """The anchors of these bundles, as the content of a file."""
     anchors = {anchor for each in found for anchor in each.anchors}
     return as_pem(sorted(anchors, key=lambda der: _place(der, salt)))
 

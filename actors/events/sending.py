@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from actors.messages.events import RecordEvent
 from config.api.resources import EVENTS
 from config.values.api_time import api_time
-from runtime.api import ApiCall, create_unread, patch, unread
+from runtime.api import ApiCall, create_unread, in_turn_of, patch, unread
 
 SECOND_NS = 1_000_000_000
 REMEMBERED = 4096
@@ -255,10 +255,15 @@ def creation(series: Series, node_name: str) -> ApiCall[None]:
         "reportingComponent": COMPONENT,
         "reportingInstance": node_name,
     }
-    return create_unread(EVENTS, namespace, series.name, body)
+    return _of(event, create_unread(EVENTS, namespace, series.name, body))
 
 
 def raising(series: Series) -> ApiCall[Any]:
     """Bring the count, the time and the message of an event that the API server has up to date."""
     changed = {"count": series.count, "lastTimestamp": api_time(series.last_wall_ns), "message": series.message}
-    return unread(patch(EVENTS, series.event.namespace or NAMESPACE_OF_NODES, series.name, changed))
+    event = series.event
+    return _of(event, unread(patch(EVENTS, event.namespace or NAMESPACE_OF_NODES, series.name, changed)))
+
+
+def _of(event: RecordEvent, call: ApiCall[T]) -> ApiCall[T]:
+    return in_turn_of(call, event.uid) if event.kind == "Pod" else call

@@ -5,7 +5,7 @@ See spec 6.3 and KEP-4412.
 `ImagePullActor` asks when the pod's and the node's own credentials have not sufficed. Each program that is for the
 image is a look-up of its own: perhaps the service account and its token, then the cache, then the program. Look-ups for
 the same program, image and account share one process. A program has a limited number of processes; further look-ups
-wait for their turn and then look into the cache again. So a program that hangs holds up only those who need it.
+wait, take turns by pod, and then look into the cache again. So a program that hangs holds up only those who need it.
 
 A token is bound to its pod. When the pod's worker has stopped, its look-ups end, and its tokens are released.
 
@@ -14,15 +14,16 @@ The answer has what the programs gave, in the order of their configuration, and 
 
 from __future__ import annotations
 
-import contextlib
-from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import ClassVar
 
 import msgspec
 
+from actors.cluster.fair_calls import FairCalls
+from actors.cluster.fair_turns import FairTurns
+from actors.cluster.pod_jobs import PodJobs
 from actors.images.provider_cache import NO_ACCOUNT, Account, ProviderCache, annotations_for, token_digest
-from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, SoleMessage, handles, outcome_of
+from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, SoleMessage, handles, outcome_of, part
 from actors.messages.images import FindCredentials, ProvidedCredential, ProviderCredentials
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from config.api.resources import SERVICE_ACCOUNTS
@@ -30,6 +31,7 @@ from config.credentials.docker_config import Entries, credentials_for
 from config.credentials.image_providers import ImageProvider
 from config.credentials.provider_answers import ProviderAnswer
 from config.objects import Pod, ServiceAccount
+from config.pods.identity import is_critical
 from runtime.api import Api, get
 from runtime.api.no_server import NoApiServer
 from runtime.image_providers.capability import ImageProviders, ProviderFailedError, ProviderRequest
@@ -41,7 +43,10 @@ LOOKUP_LIMIT_NS = 3 * MINUTE_NS
 """The account, its token, and the minute of a program. Waiting for a turn does not count."""
 PURGE_NS = 15 * MINUTE_NS
 TOKEN_SECONDS = 3600
+ACCOUNTS_AT_MOST, ACCOUNTS_OF_POD_AT_MOST = 64, 8
+"""Service accounts that are read at the same time."""
 PROCESSES_AT_MOST = 8
+PROCESSES_OF_POD_AT_MOST = 4
 """At the same time, of one program."""
 
 
@@ -66,8 +71,9 @@ class AccountRead(_Step, frozen=True):
 
 
 class ProviderEnded(_Step, frozen=True):
-    """`error` is empty on success."""
+    """`turn_of`: the pod in whose turn it ran. `error` is empty on success."""
 
+    turn_of: str
     answer: ProviderAnswer | None
     error: str = ""
     complaint: str = ""
@@ -87,18 +93,21 @@ class TokenTag(msgspec.Struct, frozen=True):
 
 
 class _Lookup:
-    """What one program is to say. `counted`: it has one of the program's processes."""
+    """What one program is to say.
 
-    __slots__ = ("account", "counted", "key", "number", "pod", "provider", "questions", "token")
+    `queued`: it has been put into the line for one of the program's processes. `waits`: it has not got one yet.
+    """
+
+    __slots__ = ("account", "key", "number", "pod", "provider", "questions", "queued", "token", "waits")
 
     def __init__(self, key: LookupKey, number: int, provider: ImageProvider, pod: Pod) -> None:
         self.key = key
         self.number = number
         self.provider = provider
         self.pod = pod
+        self.queued, self.waits = False, True
         self.account = NO_ACCOUNT
         self.token = ""
-        self.counted = False
         self.questions: list[_Question] = []
 
 
@@ -126,17 +135,28 @@ class ImageCredentialsActor(Actor):
     mailbox_capacity: ClassVar[int] = 50_000
     max_effects: ClassVar[int] = 1000
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+    jobs = part(PodJobs)
 
     def __init__(self, providers: ImageProviders, tokens: ActorRef, api: Api | None = None) -> None:
         super().__init__()
+        self.jobs = PodJobs(self)
         self._providers = providers
         self._tokens = tokens
-        self._api = api or NoApiServer()
+        self._calls = FairCalls(self, api or NoApiServer(), at_most=ACCOUNTS_AT_MOST, of_pod=ACCOUNTS_OF_POD_AT_MOST)
         self._caches = {each.name: ProviderCache() for each in providers.known}
-        self._turns: dict[str, deque[_Lookup]] = {each.name: deque() for each in providers.known}
-        self._processes = dict.fromkeys(self._turns, 0)
+        self._turns = {each.name: self._turns_of_program() for each in providers.known}
         self._lookups: dict[LookupKey, _Lookup] = {}
+        self._of_pod: dict[str, dict[LookupKey, _Lookup]] = {}
+        """By UID: look-ups that are given a token of the pod."""
         self._numbers = 0
+
+    def _turns_of_program(self) -> FairTurns[_Lookup]:
+        # An answer that came while a look-up waited may be good for it: then it has no turn.
+        return FairTurns(
+            at_most=PROCESSES_AT_MOST,
+            of_pod=PROCESSES_OF_POD_AT_MOST,
+            is_wanted=lambda lookup: lookup.waits and not self._is_cached(lookup),
+        )
 
     def on_start(self) -> None:
         self.every(PURGE_NS, PurgeAnswers())
@@ -169,11 +189,14 @@ class ImageCredentialsActor(Actor):
         lookup = self._lookups.get(key)
         if lookup is not None:
             lookup.questions.append(question)
+            if lookup.queued and lookup.waits:
+                self._wait_in_turn_of(pod, lookup)
             return
         self._numbers += 1
         lookup = self._lookups[key] = _Lookup(key, self._numbers, provider, pod)
         lookup.questions.append(question)
         if wants_token:
+            self._of_pod.setdefault(key.pod, {})[key] = lookup
             self.watch(question.request.worker)
             self._limit(lookup)
             self._read_account(lookup)
@@ -192,11 +215,14 @@ class ImageCredentialsActor(Actor):
     # --- the service account ----------------------------------------------------------------------------------------
 
     def _read_account(self, lookup: _Lookup) -> None:
-        key, number, api = lookup.key, lookup.number, self._api
-        call = get(SERVICE_ACCOUNTS, lookup.pod.metadata.namespace, lookup.pod.spec.service_account_name or "")
-        self.attempt(
-            lambda: api.call(call, timeout_ns=ACCOUNT_LIMIT_NS),
-            lambda account, error: AccountRead(key, number, account, error),
+        key, number, meta = lookup.key, lookup.number, lookup.pod.metadata
+        call = get(SERVICE_ACCOUNTS, meta.namespace, lookup.pod.spec.service_account_name or "")
+        self._calls.begin(
+            meta.uid,
+            call,
+            lambda done: _account_read(key, number, done),
+            timeout_ns=ACCOUNT_LIMIT_NS,
+            urgent=is_critical(lookup.pod),
         )
 
     @handles(AccountRead)
@@ -240,12 +266,16 @@ class ImageCredentialsActor(Actor):
 
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
+        """Work: a slice; one step for each look-up with a token of the pod."""
         uid = message.ref.name
-        for lookup in [each for each in self._lookups.values() if each.key.pod == uid]:
-            with contextlib.suppress(ValueError):
-                self._turns[lookup.provider.name].remove(lookup)
-            self._end(lookup, ())
+        self.jobs.do(uid, self._end_all(self._of_pod.pop(uid, {}).values()))
         self._tokens.tell(ReleaseObjects(uid))
+
+    def _end_all(self, lookups: Iterable[_Lookup]) -> Iterator[None]:
+        for lookup in lookups:
+            if self._lookups.get(lookup.key) is lookup:
+                self._end(lookup, ())
+            yield
 
     # --- the program ------------------------------------------------------------------------------------------------
 
@@ -259,28 +289,32 @@ class ImageCredentialsActor(Actor):
 
     def _queue(self, lookup: _Lookup) -> None:
         self.cancel_timer(lookup.key)
-        self._turns[lookup.provider.name].append(lookup)
+        lookup.queued = True
+        for question in lookup.questions:
+            self._wait_in_turn_of(question.request.pod, lookup)
         self._run_next(lookup.provider.name)
 
-    def _run_next(self, name: str) -> None:
-        turns = self._turns[name]
-        while turns and self._processes[name] < PROCESSES_AT_MOST:
-            lookup = turns.popleft()
-            if not self._is_cached(lookup):  # one that ran before may have answered for all of the registry
-                self._run(lookup)
+    def _wait_in_turn_of(self, pod: Pod, lookup: _Lookup) -> None:
+        """Let the look-up have a place with this pod. Pods take turns with the program."""
+        self._turns[lookup.provider.name].wait(pod.metadata.uid, lookup, urgent=is_critical(pod))
 
-    def _run(self, lookup: _Lookup) -> None:
-        self._processes[lookup.provider.name] += 1
+    def _run_next(self, name: str) -> None:
+        while (turn := self._turns[name].begin()) is not None:
+            self._run(*turn)
+
+    def _run(self, uid: str, lookup: _Lookup) -> None:
+        lookup.waits = False
         key, number, providers = lookup.key, lookup.number, self._providers
         request = ProviderRequest(key.image, lookup.token, dict(lookup.account.annotations))
         self.begin(
-            lambda: providers.ask(lookup.provider, request), lambda done: _ended(key, number, lookup.provider, done)
+            lambda: providers.ask(lookup.provider, request),
+            lambda done: _ended(key, number, uid, lookup.provider, done),
         )
 
     @handles(ProviderEnded)
     def provider_ended(self, message: ProviderEnded) -> None:
         name = message.key.provider
-        self._processes[name] -= 1
+        self._turns[name].over(message.turn_of)
         lookup = self._lookup_of(message)
         if lookup is not None:
             answer = message.answer
@@ -301,7 +335,9 @@ class ImageCredentialsActor(Actor):
         return lookup if lookup is not None and lookup.number == step.number else None
 
     def _end(self, lookup: _Lookup, entries: Entries, problem: str = "") -> None:
+        lookup.waits = False
         del self._lookups[lookup.key]
+        self._of_pod.get(lookup.key.pod, {}).pop(lookup.key, None)
         self.cancel_timer(lookup.key)
         for question in lookup.questions:
             self._heard(question, lookup.provider, entries, lookup.account, problem)
@@ -332,14 +368,21 @@ class ImageCredentialsActor(Actor):
         request.reader.tell(ProviderCredentials(request.tag, found, tuple(question.problems)))
 
 
+def _account_read(key: LookupKey, number: int, done: Pending[ServiceAccount]) -> AccountRead:
+    outcome = outcome_of(done)
+    return AccountRead(key, number, outcome.value, outcome.error_text)
+
+
 def _account_of(pod: Pod) -> str:
     return f"{pod.metadata.namespace}/{pod.spec.service_account_name}"
 
 
-def _ended(key: LookupKey, number: int, provider: ImageProvider, done: Pending[ProviderAnswer]) -> ProviderEnded:
+def _ended(
+    key: LookupKey, number: int, uid: str, provider: ImageProvider, done: Pending[ProviderAnswer]
+) -> ProviderEnded:
     outcome = outcome_of(done)
     if outcome.error is None:
-        return ProviderEnded(key, number, outcome.value)
+        return ProviderEnded(key, number, uid, outcome.value)
     if isinstance(outcome.error, ProviderFailedError):
-        return ProviderEnded(key, number, None, str(outcome.error), outcome.error.complaint)
-    return ProviderEnded(key, number, None, f"credential provider {provider.name}: {outcome.error_text}")
+        return ProviderEnded(key, number, uid, None, str(outcome.error), outcome.error.complaint)
+    return ProviderEnded(key, number, uid, None, f"credential provider {provider.name}: {outcome.error_text}")

@@ -12,13 +12,13 @@ other image. Without any credential the pull is anonymous.
 An image that is here may be open to the pod's service account. Then the programs are asked before the flight begins:
 when one gives something for this account, no pull is needed.
 
-With `serializeImagePulls` one flight is in the air at a time, otherwise up to `maxParallelImagePulls`; the others wait
-in order of arrival. A pull has no deadline, because an image may be large. It is cancelled when no pod waits for it any
-more, so that a pull that hangs ends with its pod.
+Pods take turns within the limits of the node (`pull_turns.py`). A pull has no deadline, because an image may be large.
+It is cancelled when no pod waits for it any more, so that a pull that hangs ends with its pod.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import ClassVar
 
@@ -40,6 +40,7 @@ from actors.images.pull_flights import (
     together,
 )
 from actors.images.pull_rules import ALWAYS, BackOffs, ImageAction
+from actors.images.pull_turns import PullTurns
 from actors.images.record_keeping import IntentWritten, PullRecords
 from actors.kernel import ActorRef, ActorStopped, Pending, SoleMessage, handles
 from actors.messages.images import (
@@ -60,10 +61,12 @@ from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
 from runtime.traces.spans import under
 
 SECOND_NS = 1_000_000_000
+BEGINS_AT_MOST = 100
+"""Flights that begin in one turn of the actor; the next begin in a later one."""
 
 
 class StartPulls(SoleMessage, frozen=True):
-    """To itself: the rate limit may allow a pull now."""
+    """To itself: more pulls may begin now."""
 
 
 class ImagePullActor(CredentialFinder):
@@ -95,9 +98,10 @@ class ImagePullActor(CredentialFinder):
         self._status_manager = status_manager
         self._cri = cri
         self._node_status = node_status
-        self._limits = limits
-        self._tokens = limits.rate.full(self.now_ns())
-        self._in_the_air = 0
+        self._turns = PullTurns(limits, self.now_ns())
+        self._begins = False
+        self._waits: dict[str, dict[tuple[str, str], tuple[Flight, PullWaiter]]] = {}
+        """UID -> container and image -> the flight that it waits for, and its place there."""
         self._back_offs = BackOffs()
 
     # --- asking -----------------------------------------------------------------------------------------------------
@@ -135,38 +139,72 @@ class ImagePullActor(CredentialFinder):
         key = (uid, message.container)
         known = flight.waiters.get(key)
         if known is not None:
-            known.request = message  # its worker was restarted, or is not sure
-            self._tell_to_wait(flight, known)
+            # Its worker was restarted, or is not sure. A new waiter: the end of an earlier worker must not end it.
+            waiter = flight.waiters[key] = PullWaiter(message, known.since_ns, known.checks)
+            self._note_waiter(flight, waiter)
+            self._tell_to_wait(flight, waiter)
             return
-        for other in list(self._flights.values()):
-            if other.image == flight.image and key in other.waiters:
-                self._leave(other, key)  # its secrets have changed while it waited
-        waiter = flight.waiters[key] = PullWaiter(message, self.now_ns(), checks)
+        other = self._waits.get(uid, {}).get((message.container, flight.image))
+        if other is not None:
+            self._leave(other[0], key)  # its secrets have changed while it waited
+        waiter = PullWaiter(message, self.now_ns(), checks)
+        flight.join(key, waiter)
+        self._note_waiter(flight, waiter)
         self._ask_programs(flight)
         if not checks:
             self._say(message, rules.pulling(message.image))
+        self._turns.join(flight, message.pod)
         self._start_pulls()
         self._tell_to_wait(flight, waiter)
 
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
-        """The pod does not wait any more; cancel flights that nobody waits for."""
+        """The pod does not wait any more; cancel flights that nobody waits for.
+
+        Work: a slice; one step for each pull that the pod waits for.
+        """
         uid = message.ref.name
         self._forget_early(uid)
-        for flight in list(self._flights.values()):
-            for key in [key for key in flight.waiters if key[0] == uid]:
-                self._leave(flight, key)
         self._back_offs.forget(uid)
+        self.jobs.do(uid, self._leave_all(uid, self._waits.pop(uid, {}).values()))
+
+    def _leave_all(self, uid: str, waits: Iterable[tuple[Flight, PullWaiter]]) -> Iterator[None]:
+        for flight, waiter in waits:
+            key = (uid, waiter.request.container)
+            if flight.waiters.get(key) is waiter and self._flights.get(flight.key) is flight:
+                self._leave(flight, key)
+            yield
+        self._start_pulls()
 
     def _leave(self, flight: Flight, key: tuple[str, str]) -> None:
-        del flight.waiters[key]
+        was_held = flight.is_held
+        flight.leave(key)
+        self._waits_no_more(key[0], key[1], flight)
         if flight.waiters:
-            return
-        if flight.call is not None:
+            if was_held and not flight.is_held:
+                self._turns.wait(flight)
+        elif flight.call is not None:
             flight.called_off = True
             flight.call.cancel()  # `PullEnded` follows
         elif not flight.is_in_the_air:
             self._over(flight)
+
+    def _note_waiter(self, flight: Flight, waiter: PullWaiter) -> None:
+        request = waiter.request
+        self._waits.setdefault(request.pod.metadata.uid, {})[request.container, flight.image] = flight, waiter
+
+    def _waits_no_more(self, uid: str, container: str, flight: Flight) -> None:
+        waits = self._waits.get(uid)
+        found = None if waits is None else waits.get((container, flight.image))
+        if waits is not None and found is not None and found[0] is flight:
+            del waits[container, flight.image]
+            if not waits:
+                del self._waits[uid]
+
+    def _forget(self, flight: Flight) -> None:
+        super()._forget(flight)
+        for uid, container in flight.waiters:
+            self._waits_no_more(uid, container, flight)
 
     def _over(self, flight: Flight) -> None:
         """The flight ends without an image."""
@@ -180,35 +218,28 @@ class ImagePullActor(CredentialFinder):
         self._start_pulls()
 
     def _start_pulls(self) -> None:
-        for flight in list(self._flights.values()):
-            if self._in_the_air >= self._limits.at_once:
-                return
-            if flight.resumes:
-                flight.resumes = False
-                self._in_the_air += 1
+        """Begin the pulls whose turn it is. One that ends at once may call this again, within the loop."""
+        if self._begins:
+            return
+        self._begins = True
+        for _ in range(BEGINS_AT_MOST):
+            flight = self._turns.begin(self.now_ns())
+            if flight is None:
+                break
+            if flight.started_ns is None:
+                self._start(flight)
+            else:
                 self._try_next(flight)
-            if flight.started_ns is not None or flight.is_held:
-                continue
-            self._tokens, wait_ns = self._limits.rate.take(self._tokens, self.now_ns())
-            if wait_ns:
-                self.after(wait_ns, StartPulls())
-                return
-            self._start(flight)
+        else:
+            self.after(0, StartPulls())
+        self._begins = False
+        if self._turns.wait_ns:
+            self.after(self._turns.wait_ns, StartPulls())
 
     def _tell_to_wait(self, flight: Flight, waiter: PullWaiter) -> None:
         if flight.started_ns is None:
             waiter.told_to_wait = True
-            waiter.request.worker.tell(PullWaits(waiter.request.container, self._why_not_yet(flight)))
-
-    def _why_not_yet(self, flight: Flight) -> str:
-        """Why a requested pull has not begun, as text for people."""
-        if flight.is_held:
-            return "the credential programs for it have not answered yet"
-        ahead = sorted(each.image for each in self._flights.values() if each.is_in_the_air)
-        if self._in_the_air < self._limits.at_once or not ahead:
-            return "the rate of pulls allows none now"
-        more = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
-        return f"{ahead[0]}{more} comes first"
+            waiter.request.worker.tell(PullWaits(waiter.request.container, self._turns.why_not_yet(flight)))
 
     def _start(self, flight: Flight) -> None:
         flight.started_ns = self.now_ns()
@@ -217,7 +248,6 @@ class ImagePullActor(CredentialFinder):
                 waiter.told_to_wait = False
                 waiter.request.worker.tell(PullWaits(waiter.request.container, ""))
         flight.begin_again()
-        self._in_the_air += 1
         if self._intend(flight):
             self._read_credentials(flight)
 
@@ -227,7 +257,7 @@ class ImagePullActor(CredentialFinder):
         if not message.error and flight.waiters:
             self._read_credentials(flight)
             return
-        self._in_the_air -= 1
+        self._turns.over(flight)
         self._over(flight)
         if message.error:
             self._failed(flight, f"failed to record image pull intent: {message.error}")
@@ -237,7 +267,7 @@ class ImagePullActor(CredentialFinder):
         if flight.waiters:
             self._try(flight, node)
         else:
-            self._in_the_air -= 1
+            self._turns.over(flight)
             self._over(flight)
             self._start_pulls()
 
@@ -259,14 +289,14 @@ class ImagePullActor(CredentialFinder):
         if not flight.asked or flight.heard:
             return False
         flight.asks = True
-        self._in_the_air -= 1
+        self._turns.over(flight)
         self._start_pulls()
         return True
 
     def programs_heard(self, flight: Flight) -> None:
         for key, waiter in list(flight.waiters.items()):
             if waiter.checks:
-                waiter.checks = False
+                flight.has_heard_for(waiter)
                 if self._is_settled(waiter.request, flight.image, flight.account):
                     self._leave(flight, key)
                 else:
@@ -282,6 +312,7 @@ class ImagePullActor(CredentialFinder):
                 return
             flight.untried = flight.untried or [None]
             flight.resumes = True
+        self._turns.wait(flight)
         self._start_pulls()
 
     def _try_next(self, flight: Flight) -> None:
@@ -311,10 +342,11 @@ class ImagePullActor(CredentialFinder):
             flight.errors.append(message.error)
             if self._goes_on(flight):
                 return
-        self._in_the_air -= 1
+        self._turns.over(flight)
         if message.error and called_off and flight.waiters:
             flight.started_ns = None  # a container joined after the cancellation: pull again from the start
             self._record_end(flight)
+            self._turns.wait(flight)
         elif message.error:
             self._over(flight)
             self._failed(flight, together(flight.errors) or message.error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from actors.images.pull_rules import PullRate
@@ -89,6 +91,11 @@ class PullWaiter:
 class Flight:
     """The pull of one image; `started_ns` is None before it begins.
 
+    `pods`: UID -> how many of its containers wait; `checking`: how many have to hear from the programs first.
+
+    `places`: UIDs of the pods in whose turn it may begin; `turn_of`: UID and name of the one in whose turn
+    it began.
+
     `untried`: credentials, None for anonymous.
 
     `asked`: there are credential programs for it, and they were asked when it was made. `heard`: they have answered
@@ -108,13 +115,14 @@ class Flight:
             "asks",
             "call",
             "called_off",
+            "checking",
             "errors",
             "heard",
             "image",
             "intended",
         ),
-        *("is_uncertain", "key", "number", "problems", "provided", "resumes", "secrets"),
-        *("since_ns", "started_ns", "tried", "untried", "waiters"),
+        *("is_uncertain", "key", "number", "places", "pods", "problems", "provided", "resumes", "secrets"),
+        *("since_ns", "started_ns", "tried", "turn_of", "untried", "waiters"),
     )
 
     def __init__(self, key: FlightKey, since_ns: int, number: int = 0) -> None:
@@ -126,6 +134,10 @@ class Flight:
         self.called_off = False
         self.call: Pending[PullImageResponse] | None = None
         self.waiters: dict[tuple[str, str], PullWaiter] = {}
+        self.pods: Counter[str] = Counter()
+        self.checking = 0
+        self.places: set[str] = set()
+        self.turn_of = ("", "")
         self.secrets: set[SecretCredential] = set()
         self.accounts: dict[Credential, PullAccount] = {}
         self.account: PullAccount | None = None
@@ -135,6 +147,25 @@ class Flight:
         self.asking_ns = 0
         self.intended = False
         self.begin_again()
+
+    def join(self, key: tuple[str, str], waiter: PullWaiter) -> None:
+        """A container waits; its key is (UID of the pod, container)."""
+        self.waiters[key] = waiter
+        self.pods[key[0]] += 1
+        self.checking += waiter.checks
+
+    def leave(self, key: tuple[str, str]) -> None:
+        """A container waits no more."""
+        waiter = self.waiters.pop(key)
+        self.checking -= waiter.checks
+        self.pods[key[0]] -= 1
+        if not self.pods[key[0]]:
+            del self.pods[key[0]]
+
+    def has_heard_for(self, waiter: PullWaiter) -> None:
+        """What the programs say about this waiter is known now."""
+        self.checking -= waiter.checks
+        waiter.checks = False
 
     def begin_again(self) -> None:
         """No credential has been tried."""
@@ -186,7 +217,12 @@ class Flight:
     @property
     def is_held(self) -> bool:
         """Whether it must not begin: with what the programs say it may not be needed."""
-        return self.asked and not self.heard and any(each.checks for each in self.waiters.values())
+        return self.asked and not self.heard and self.checking > 0
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether it waits for its turn."""
+        return self.resumes or (self.started_ns is None and not self.is_held)
 
     @property
     def is_in_the_air(self) -> bool:

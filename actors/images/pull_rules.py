@@ -13,6 +13,7 @@ here the pull waits for its turn.
 from __future__ import annotations
 
 import enum
+from collections import OrderedDict
 from collections.abc import Container, Iterable, Mapping, Set
 from functools import lru_cache
 
@@ -222,30 +223,37 @@ def is_forgotten(back_off: BackOff, now_ns: int) -> bool:
 
 
 class BackOffs:
-    """The back-off of each pod and image."""
+    """The back-off of each pod and image. A step costs the same however many there are."""
 
     def __init__(self) -> None:
-        self._all: dict[tuple[str, str], BackOff] = {}
+        self._of_pod: dict[str, OrderedDict[str, BackOff]] = {}
+        """UID -> image -> its back-off, the one of the oldest failure first."""
 
     def holding(self, uid: str, image: str, now_ns: int) -> BackOff | None:
         """The back-off that forbids a try now, or None."""
-        back_off = self._all.get((uid, image))
+        of_pod = self._of_pod.get(uid)
+        back_off = None if of_pod is None else of_pod.get(image)
         return back_off if back_off is not None and now_ns < back_off.until_ns else None
 
     def failed(self, uids: Iterable[str], image: str, now_ns: int, reason: str, error: str) -> dict[str, int]:
         """Note that a try failed for these pods. Returns UID -> when the pod may try again."""
-        self._all = {key: old for key, old in self._all.items() if not is_forgotten(old, now_ns)}
         until: dict[str, int] = {}
         for uid in dict.fromkeys(uids):
-            self._all[uid, image] = next_back_off(self._all.get((uid, image)), now_ns, reason, error)
-            until[uid] = self._all[uid, image].until_ns
+            of_pod = self._of_pod.setdefault(uid, OrderedDict())
+            of_pod[image] = made = next_back_off(of_pod.get(image), now_ns, reason, error)
+            of_pod.move_to_end(image)
+            while is_forgotten(next(iter(of_pod.values())), now_ns):
+                of_pod.popitem(last=False)
+            until[uid] = made.until_ns
         return until
 
     def succeeded(self, uid: str, image: str) -> None:
-        self._all.pop((uid, image), None)
+        of_pod = self._of_pod.get(uid)
+        if of_pod is not None and of_pod.pop(image, None) is not None and not of_pod:
+            del self._of_pod[uid]
 
     def forget(self, uid: str) -> None:
-        self._all = {key: old for key, old in self._all.items() if key[0] != uid}
+        self._of_pod.pop(uid, None)
 
 
 class Tokens(msgspec.Struct, frozen=True):

@@ -9,17 +9,19 @@ reports a change that cannot be written. The book goes on, and the next start as
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, ClassVar
 
 import msgspec
 
+from actors.cluster.fair_turns import NODE
+from actors.cluster.pod_jobs import PodJobs
 from actors.images import pull_rules as rules
 from actors.images.access_rules import Access, Shown
 from actors.images.pull_book import Changes, PullBook
 from actors.images.pull_flights import Flight, FlightTag
 from actors.images.pull_rules import IF_NOT_PRESENT, NEVER, AccessPolicy, ImageEvent
-from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
+from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles, part
 from actors.messages.events import pod_event
 from actors.messages.images import ImagePulled, ImagePullFailed, ImageRemoved, ImagesSeen, PullImage
 from actors.model.pull_records import PullAccount
@@ -78,15 +80,18 @@ class RecordKeeper(Actor):
     """See the module. `records` None: nothing is kept, and every image is open to every pod."""
 
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
+    jobs = part(PodJobs)
 
     def __init__(self, records: PullRecords | None, events: ActorRef, meters: Meters = UNMEASURED) -> None:
         super().__init__()
+        self.jobs = PodJobs(self)
         self._events = events
         self._meters = meters
         self._records = records
         self._book = PullBook(AccessPolicy()) if records is None else records.book
         self._loads = 0
-        self._early: dict[Hashable, PullImage] = {}
+        self._early: dict[str, dict[Hashable, PullImage]] = {}
+        """UID -> the requests that came before the records."""
 
     def on_start(self) -> None:
         self._book.forget_flights(self.now_ns())
@@ -99,20 +104,34 @@ class RecordKeeper(Actor):
 
     def _waits_for_records(self, message: PullImage) -> bool:
         if not self._book.is_loaded:
-            self._early[message.coalesce_key()] = message
+            self._early.setdefault(message.pod.metadata.uid, {})[message.coalesce_key()] = message
         return not self._book.is_loaded
 
     def _forget_early(self, uid: str) -> None:
-        if self._early:
-            self._early = {key: each for key, each in self._early.items() if each.pod.metadata.uid != uid}
+        self._early.pop(uid, None)
 
-    def _refuse_early(self, error: str) -> None:
-        early, self._early = self._early, {}
+    def _take_early(self) -> Iterator[PullImage]:
+        """The requests that have waited, in slices, as far as their pods still wait."""
+        while self._early:
+            uid = next(iter(self._early))
+            for key in tuple(self._early.get(uid, ())):
+                request = self._early.get(uid, {}).pop(key, None)
+                if request is not None:
+                    yield request
+            self._early.pop(uid, None)
+
+    def _answer_early(self) -> Iterator[None]:
+        for each in self._take_early():
+            self.pull_image(each)
+            yield
+
+    def _refuse_early(self, error: str) -> Iterator[None]:
         retry_at_ns = self.now_ns() + LOAD_AGAIN_NS
         text = f"the records of pulled images cannot be read, so no image may be used: {error}"
-        for each in early.values():
+        for each in self._take_early():
             said = rules.pull_failed(each.image, rules.ERR_IMAGE_PULL, text)
             self._refuse(each, rules.ERR_IMAGE_PULL, text, retry_at_ns, *said)
+            yield
 
     @handles(LoadRecords)
     def load_again(self, _: LoadRecords) -> None:
@@ -130,15 +149,13 @@ class RecordKeeper(Actor):
         if message.files is None:
             self.log.warning("the records of pulled images cannot be read: %s", message.error)
             self.after(LOAD_AGAIN_NS, LoadRecords())
-            self._refuse_early(message.error)
+            self.jobs.do(NODE, self._refuse_early(message.error))
             return
         for problem in self._book.load(message.files, self.now_ns()):
             self.log.warning("a record of pulled images cannot be used: %s", problem)
         for gauge in _GAUGES:
             self._meters.put(gauge, 0)
-        early, self._early = self._early, {}
-        for each in early.values():
-            self.pull_image(each)
+        self.jobs.do(NODE, self._answer_early())
 
     # --- what a flight does to the book -----------------------------------------------------------------------------
 

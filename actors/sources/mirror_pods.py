@@ -32,7 +32,7 @@ from actors.messages.status import StatusManagerStarted
 from config.api.resources import PODS
 from config.objects import Node, ObjectMeta, OwnerReference, Pod
 from config.pods.identity import CONFIG_MIRROR, config_hash, display_name, full_name, mirror_hash
-from runtime.api import Api, ApiError, as_api_error, create, delete, get
+from runtime.api import Api, ApiError, as_api_error, create, delete, get, in_turn_of
 
 SECOND_NS = 1_000_000_000
 FIRST_DELAY_NS = SECOND_NS
@@ -198,7 +198,8 @@ class MirrorPodActor(Actor):
             return  # the API rejects it without a Node as owner; `node_observed` judges again
         known.busy = True
         api, namespace = self._api, static.metadata.namespace
-        call = create(PODS, namespace, mirror_of(static, self._node_name, node.metadata.uid))
+        mirror = mirror_of(static, self._node_name, node.metadata.uid)
+        call = in_turn_of(create(PODS, namespace, mirror), static.metadata.uid, urgent=True)
         self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorOperation.CREATE, done))
 
     def _delete(self, name: str, known: _Name) -> None:
@@ -207,7 +208,7 @@ class MirrorPodActor(Actor):
         known.busy = True
         api, meta = self._api, mirror.metadata
         self.log.info("mirror pod %s is not what runs here; deleting it", display_name(mirror))
-        call = delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid)
+        call = in_turn_of(delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid), meta.uid, urgent=True)
         self.begin(lambda: api.call(call), lambda done: _ended(name, MirrorOperation.DELETE, done))
 
     @handles(MirrorOperationEnded)
@@ -236,7 +237,8 @@ class MirrorPodActor(Actor):
         """
         meta = static.metadata
         try:
-            found = await self.wait(self._api.call(get(PODS, meta.namespace, meta.name)))
+            call = in_turn_of(get(PODS, meta.namespace, meta.name), meta.uid, urgent=True)
+            found = await self.wait(self._api.call(call))
         except ApiError as failure:
             return None if failure.not_found else failure
         if found.spec.node_name != self._node_name or not any(

@@ -63,13 +63,14 @@ def references(pod: Pod) -> tuple[NeededObject, ...]:
 
     An object may occur more than once.
     """
-    named = _named_in(pod.spec)
-    if not named:
-        return ()
+    return tuple(each_reference(pod))
+
+
+def each_reference(pod: Pod) -> Iterator[NeededObject]:
+    """`references`, for readers that take a few at a time."""
     namespace = pod.metadata.namespace
-    return tuple(
-        NeededObject(ObjectRef(kind, namespace, name), optional, purpose) for kind, name, optional, purpose in named
-    )
+    for kind, name, optional, purpose in _named_in(pod.spec):
+        yield NeededObject(ObjectRef(kind, namespace, name), optional, purpose)
 
 
 def environment_objects(pod: Pod) -> tuple[ObjectRef, ...]:

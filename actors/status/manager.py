@@ -42,8 +42,8 @@ from actors.status.queue import WriteQueue
 from actors.status.urgency import ON_ITS_WAY_NS, Urgency, urgency
 from config.api.resources import PODS
 from config.objects import Pod, PodStatus
-from config.pods.identity import display_name, is_static
-from runtime.api import Api, ApiError, as_api_error, delete, patch
+from config.pods.identity import display_name, is_critical, is_static
+from runtime.api import Api, ApiError, as_api_error, delete, in_turn_of, patch
 from runtime.api.errors import TIMEOUT
 from runtime.metrics.meters import UNMEASURED, Meters
 from runtime.metrics.pod_statuses import StatusMeasures
@@ -322,9 +322,11 @@ class StatusManagerActor(Actor):
         self._writes += 1
         if body is not None:
             write = patch(PODS, meta.namespace, meta.name, body, subresource="status")
+            write = in_turn_of(write, uid, urgent=is_critical(pod))
             self.begin(partial(api.call, write, timeout_ns=WRITE_LIMIT_NS), partial(_written, uid))
         else:
             removal = delete(PODS, meta.namespace, meta.name, grace_seconds=0, uid=meta.uid)
+            removal = in_turn_of(removal, uid, urgent=is_critical(pod))
             self.begin(partial(api.call, removal, timeout_ns=WRITE_LIMIT_NS), partial(_written, uid))
 
     @handles(WriteEnded)

@@ -14,6 +14,7 @@ from runtime.api.calls import (
     create_unread,
     delete,
     get,
+    in_turn_of,
     list_objects,
     patch,
     unread,

@@ -20,6 +20,7 @@ from config.objects import ApiObject
 K = TypeVar("K", bound=ApiObject)
 V = TypeVar("V", bound=ApiObject)
 R = TypeVar("R")
+C = TypeVar("C", bound="ApiCall[Any] | WatchCall[Any]")
 
 Query = tuple[tuple[str, str], ...]
 
@@ -40,7 +41,7 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
 
     `read` makes the answer from the body of a 2xx response; raises DocumentError. `content`: the request body, as text
     or as a document of dict, list, str and numbers. A document must not change any more; it becomes text when it is
-    sent over a connection. `kind`: the kind of an answer that is one object.
+    sent over a connection. `kind`: the kind of an answer that is one object. `turn_of`, `urgent`: see `in_turn_of`.
     """
 
     method: str
@@ -53,6 +54,8 @@ class ApiCall(msgspec.Struct, Generic[R], frozen=True):
     content: bytes | dict[str, Any] | None = None
     content_type: str = "application/json"
     kind: type[ApiObject] | None = None
+    turn_of: str = ""
+    urgent: bool = False
 
     @property
     def body(self) -> bytes | None:
@@ -74,6 +77,8 @@ class WatchCall(msgspec.Struct, Generic[K], frozen=True):
     namespace: str
     kind: type[K]
     query: Query = ()
+    turn_of: str = ""
+    urgent: bool = False
 
     @property
     def verb(self) -> str:
@@ -227,6 +232,14 @@ def _many(resource: Resource[K]) -> Callable[[bytes], ObjectList[K]]:
         return ObjectList(items, listed.metadata.resource_version, listed.metadata.continue_ or "")
 
     return read
+
+
+def in_turn_of(call: C, whose: str, *, urgent: bool = False) -> C:
+    """The same call, made for a pod (its UID), for a client of the node's port, or for the node (empty).
+
+    They take turns where calls wait for a rate limit. `urgent`: before the others; for critical pods.
+    """
+    return msgspec.structs.replace(call, turn_of=whose, urgent=urgent) if whose else call
 
 
 def unread(call: ApiCall[Any]) -> ApiCall[None]:

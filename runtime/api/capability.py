@@ -21,7 +21,7 @@ class Api(Protocol):
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """Make one call. `timeout_ns` None takes the default of the client.
 
-        Calls wait for the client's rate limit in the order they came; the time limit counts from when a call leaves.
+        Calls wait for the client's rate limit, and pods take turns; the time limit counts from when a call leaves.
         Cancelling the answer cancels the call. Fails with `ApiError` only, also where the answer cannot be understood
         (reason `NotUnderstood`).
         """

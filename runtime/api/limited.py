@@ -1,7 +1,8 @@
-"""A rate limit in front of any API server: calls over the limit wait in order of arrival.
+"""A rate limit in front of any API server: calls over the limit wait, and take turns.
 
-Kinds of calls take turns, such as "patch pods/status" and "create serviceaccounts/token". So a thousand calls of one
-kind do not hold up the others.
+Kinds of calls take turns, such as "patch pods/status" and "create serviceaccounts/token". Within a kind the pods take
+turns that the calls are for (`in_turn_of`), critical pods first. So a thousand calls of one kind, or of one pod, do not
+hold up the others. Calls for the node itself have kinds of their own, or the turns of one more pod.
 
 Owns the queue, its one timer, and the bucket of tokens that is the limit. The clock and the timer are handed in, so the
 same limit holds for the real client (`LoopThread.post_later`) and, in virtual time, for a simulated server. A call that
@@ -12,7 +13,7 @@ token.
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.observer import UNOBSERVED, ApiObserver
+from runtime.io.fair_queue import FairQueue
 from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, SubscriptionEnded, settle
 
 GET = "GET"
@@ -166,11 +168,12 @@ class LimitedApi:
         with self._lock:
             self._ticking = False
             while (first := self._waiting.first()) is not None:
-                if first.wanted():
-                    if not self._bucket.take(self._now_ns()):
-                        break
-                    leaving.append(first)
-                self._waiting.remove_first()
+                if not first.wanted():
+                    self._waiting.drop()
+                elif self._bucket.take(self._now_ns()):
+                    leaving.append(self._waiting.take())
+                else:
+                    break
         for each in leaving:
             self.observer.waited(each.method, self._now_ns() - each.began_ns)
             each.leave(self._api)
@@ -178,10 +181,10 @@ class LimitedApi:
 
 
 class _Queue:
-    """What waits, by kind of call. The kinds take turns; within a kind the oldest call is first."""
+    """What waits, by kind of call and then by pod. The kinds take turns, and so do the pods within a kind."""
 
     def __init__(self) -> None:
-        self._of_kind: dict[str, deque[_Waiting]] = {}
+        self._of_kind: OrderedDict[str, FairQueue[_Waiting]] = OrderedDict()
         """No queue is empty. The kind whose turn it is comes first."""
         self._length = 0
 
@@ -189,24 +192,38 @@ class _Queue:
         return self._length
 
     def append(self, each: _Waiting) -> None:
-        self._of_kind.setdefault(each.call.what, deque()).append(each)
+        call = each.call
+        queue = self._of_kind.get(call.what)
+        if queue is None:
+            queue = self._of_kind[call.what] = FairQueue()
+        queue.append(call.turn_of, each, urgent=call.urgent)
         self._length += 1
 
     def first(self) -> _Waiting | None:
-        return next(iter(self._of_kind.values()))[0] if self._of_kind else None
+        return next(iter(self._of_kind.values())).first() if self._of_kind else None
 
-    def remove_first(self) -> None:
-        """The next turn is that of another kind, if one waits."""
-        kind = next(iter(self._of_kind))
-        queue = self._of_kind.pop(kind)
-        queue.popleft()
-        if queue:
-            self._of_kind[kind] = queue
+    def take(self) -> _Waiting:
+        """Remove what is first. The next turn is that of another kind, if one waits, and of another pod."""
+        kind, queue = next(iter(self._of_kind.items()))
+        taken = queue.take()
+        self._of_kind.move_to_end(kind)
+        self._removed(kind, queue)
+        return taken
+
+    def drop(self) -> None:
+        """Remove what is first, which is not wanted any more. It has had no turn."""
+        kind, queue = next(iter(self._of_kind.items()))
+        queue.drop()
+        self._removed(kind, queue)
+
+    def _removed(self, kind: str, queue: FairQueue[_Waiting]) -> None:
         self._length -= 1
+        if not queue:
+            del self._of_kind[kind]
 
     def cleared(self) -> list[_Waiting]:
         """All that waited; nothing waits any more."""
-        waiting = [each for queue in self._of_kind.values() for each in queue]
+        waiting = [each for queue in self._of_kind.values() for each in queue.clear()]
         self._of_kind.clear()
         self._length = 0
         return waiting

@@ -38,7 +38,11 @@ EVENTS_TOGETHER_NS = 140_000_000
 
 After a burst of pods thousands of events wait, and nobody waits for them.
 """
-REVIEWS_IN_FLIGHT_AT_MOST = 8
+REVIEWS_IN_FLIGHT_AT_MOST = 128
+"""As many as the port has under way at most.
+
+So none waits behind one that the API server is slow about.
+"""
 REVIEW_QPS = 50
 REVIEW_BURST = 100
 """Rate of reviews. Anybody who reaches the node's port causes them, so they have their own limit."""

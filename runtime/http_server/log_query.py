@@ -3,7 +3,7 @@
 It is parsed, checked, and turned into a command line of journalctl.
 
 Pure. A query names services, or one file under the log directory; options narrow the journal down. All faults are
-reported at once.
+reported at once. A kubelet checks patterns by Go's rules, and so does this; journalctl matches them, as PCRE2.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from config.values.go_pattern import GoPattern, InvalidGoPatternError
 from runtime.http_server.heads import HttpRefusal, Query
 from runtime.logs.lines import SECOND_NS, time_ns
 
@@ -51,8 +52,15 @@ def is_log_query(query: Query) -> bool:
     return any(name in _NAMES for name, _ in query)
 
 
+def has_pattern(query: Query) -> bool:
+    return any(name == "pattern" for name, _ in query)
+
+
 def log_query(query: Query) -> LogQuery:
-    """Parse a log query. Raises HttpRefusal with all its faults."""
+    """Parse a log query. Raises HttpRefusal with all its faults.
+
+    With a pattern it may take a second of CPU, without the interpreter lock: call it on a thread then.
+    """
     faults: list[str] = []
     asked = [value for name, value in query if name == "query" and value]
     files = [each for each in asked if "/" in each or "\\" in each]
@@ -103,8 +111,8 @@ def _pattern_faults(pattern: str) -> Iterator[str]:
         yield f"pattern: {pattern!r} has characters that cannot be printed"
     else:
         try:
-            re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as error:
+            GoPattern(pattern)
+        except InvalidGoPatternError as error:
             yield f"pattern: {pattern!r} is not a regular expression: {error}"
 
 

@@ -3,7 +3,8 @@
 See spec 11.5.
 
 Only plain files and listings beneath the directory are shown (`runtime.files.beneath`). Files are sent at the pace of
-the client and read on a few threads of their own. journalctl has half a minute.
+the client and read on a few threads of their own. journalctl has half a minute. Patterns are checked on one thread of
+their own, for a hostile one takes a second of CPU: only other patterns wait for it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from aiohttp import web
 from runtime.files.beneath import is_directory, open_beneath
 from runtime.files.disk_turns import DiskTurns
 from runtime.http_server.heads import HttpRefusal, Query
-from runtime.http_server.log_query import LogQuery, files_of, is_log_query, journal_command, log_query
+from runtime.http_server.log_query import LogQuery, files_of, has_pattern, is_log_query, journal_command, log_query
 from runtime.io.daemon_threads import DaemonThreads
 from runtime.io.programs import running
 
@@ -52,17 +53,24 @@ class SystemLogs:
     def __init__(self, places: SystemLogPlaces) -> None:
         self._places = places
         self._threads = DaemonThreads(THREADS, "system-logs")
+        self._patterns = DaemonThreads(1, "log-patterns")
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._patterns):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def answer(self, request: web.BaseRequest, path: str | None, query: Query) -> web.StreamResponse:
         """`path` is what follows `/logs/`; None for `/logs` itself. Raises HttpRefusal."""
         if self._places.queries and not path and is_log_query(query):
-            return await self._query(request, log_query(query))
+            return await self._query(request, await self._read(query))
         if path is None:
             return web.Response(status=301, headers={"Location": "logs/"})
         return await self._file(request, path)
+
+    async def _read(self, query: Query) -> LogQuery:
+        if not has_pattern(query):
+            return log_query(query)
+        return await asyncio.get_running_loop().run_in_executor(self._patterns, log_query, query)
 
     # --- files ------------------------------------------------------------------------------------------------------
 

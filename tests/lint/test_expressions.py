@@ -25,7 +25,6 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("actors/model/expansion.py", "_REFERENCE"): "the text ends with the last `)`, so each `$(` finds one",
     ("config/values/expressions.py", "_category"): "constants of the module, for one character each",
     ("config/values/quantity.py", "_FORM"): "a quantity has at most 128 characters",
-    ("runtime/http_server/log_query.py", "_pattern_faults"): "compiled to see whether it is one, never used",
     ("runtime/logs/reader.py", "_rotated"): "an escaped file name before a constant, for names of files",
     ("simulation/apiserver/custom/formats.py", "_TOKEN"): "a pattern has at most 4096 characters",
     ("simulation/apiserver/custom/formats.py", "compiled"): "patterns are short, and judged before they are used",

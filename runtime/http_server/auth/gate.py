@@ -14,7 +14,7 @@ import logging
 import re
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,7 @@ from config.objects import (
     TokenReview,
     TokenReviewSpec,
 )
-from runtime.api import Api, ApiError, create
+from runtime.api import Api, ApiError, create, in_turn_of
 from runtime.http_server.auth.access import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -70,6 +70,7 @@ class AccessGate:
         api: Api | None,
         pauses_s: tuple[float, ...] = PAUSES_S,
         meters: Meters = UNMEASURED,
+        now_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         if authorization.mode not in (ALWAYS_ALLOW, WEBHOOK):
             raise GateError(_unknown_mode(authorization))
@@ -81,11 +82,12 @@ class AccessGate:
         self._anonymous = authentication.anonymous.enabled
         self._tokens: _Tokens | None = None
         if authentication.webhook.enabled and api is not None:
-            self._tokens = _Tokens(api, authentication.webhook.cache_ttl, pauses_s, meters)
+            self._tokens = _Tokens(api, authentication.webhook.cache_ttl, pauses_s, meters, now_ns)
         self._allow_all = authorization.mode == ALWAYS_ALLOW
         webhook = authorization.webhook
         self._reviews: ReviewCache[tuple[RequestUser, RequestAttributes], SubjectAccessReviewStatus] = ReviewCache(
             lambda status: webhook.cache_authorized_ttl if status.allowed else webhook.cache_unauthorized_ttl,
+            now_ns,
             is_good=lambda status: status.allowed,
         )
 
@@ -131,7 +133,7 @@ class AccessGate:
         failures = []
         for each in attributes:
             try:
-                status = await self._reviews.get((user, each), partial(self._review, user, each), source)
+                status = await self._reviews.get((user, each), partial(self._review, user, each, source), source)
             except ApiError as error:
                 failures.append(str(error))
                 continue
@@ -144,7 +146,7 @@ class AccessGate:
             raise HttpRefusal(500, f"Authorization error (user={user.name}): {failures[0]}")
         return False
 
-    async def _review(self, user: RequestUser, attributes: RequestAttributes) -> SubjectAccessReviewStatus:
+    async def _review(self, user: RequestUser, attributes: RequestAttributes, source: str) -> SubjectAccessReviewStatus:
         assert self._api is not None, "without an API server nobody is let in, and nothing is asked"
         spec = SubjectAccessReviewSpec(
             user=user.name,
@@ -160,7 +162,7 @@ class AccessGate:
                 name=self._node,
             ),
         )
-        call = create(SUBJECT_ACCESS_REVIEWS, "", SubjectAccessReview(spec=spec))
+        call = in_turn_of(create(SUBJECT_ACCESS_REVIEWS, "", SubjectAccessReview(spec=spec)), source)
         review = await ask_api(self._api, call, self._pauses_s, self._measured)
         return review.status or SubjectAccessReviewStatus()
 
@@ -168,14 +170,16 @@ class AccessGate:
 class _Tokens:
     """Bearer tokens, by their hashes."""
 
-    def __init__(self, api: Api, keep_ns: int, pauses_s: tuple[float, ...], meters: Meters) -> None:
+    def __init__(
+        self, api: Api, keep_ns: int, pauses_s: tuple[float, ...], meters: Meters, now_ns: Callable[[], int]
+    ) -> None:
         self._meters = meters
         self._measured = ReviewMeters(meters, names.TOKEN_REVIEWS, names.TOKEN_REVIEW_DURATION)
         self._api = api
         self._pauses_s = pauses_s
         bad_ns = min(keep_ns, BAD_TOKEN_NS)
         self._users: ReviewCache[bytes, RequestUser | None] = ReviewCache(
-            lambda user: bad_ns if user is None else keep_ns, is_good=lambda user: user is not None
+            lambda user: bad_ns if user is None else keep_ns, now_ns, is_good=lambda user: user is not None
         )
 
     async def user_of(self, token: str, source: str) -> RequestUser | None:
@@ -190,7 +194,7 @@ class _Tokens:
         if status == "miss":
             self._meters.add(names.TOKEN_FETCHES_NOW, 1, "blocked")
         try:
-            return await self._users.get(key, partial(self._fetch, token), source)
+            return await self._users.get(key, partial(self._fetch, token, source), source)
         except ApiError as error:
             LOG.warning("cannot ask the API server to review a token: %s", masked(str(error), (token,)))
             return None
@@ -200,20 +204,20 @@ class _Tokens:
             self._meters.count(names.TOKEN_LOOKUPS, status)
             self._meters.took(names.TOKEN_LOOKUP_DURATION, time.monotonic_ns() - began_ns, status)
 
-    async def _fetch(self, token: str) -> RequestUser | None:
+    async def _fetch(self, token: str, source: str) -> RequestUser | None:
         """Ask whose token it is, and measure that."""
         self._meters.add(names.TOKEN_FETCHES_NOW, 1, "in_flight")
         status = "error"
         try:
-            user = await self._review(token)
+            user = await self._review(token, source)
             status = "ok"
         finally:
             self._meters.add(names.TOKEN_FETCHES_NOW, -1, "in_flight")
             self._meters.count(names.TOKEN_FETCHES, status)
         return user
 
-    async def _review(self, token: str) -> RequestUser | None:
-        call = create(TOKEN_REVIEWS, "", TokenReview(spec=TokenReviewSpec(token=token)))
+    async def _review(self, token: str, source: str) -> RequestUser | None:
+        call = in_turn_of(create(TOKEN_REVIEWS, "", TokenReview(spec=TokenReviewSpec(token=token))), source)
         review = await ask_api(self._api, call, self._pauses_s, self._measured)
         status = review.status
         if status is None or not status.authenticated or status.user is None:

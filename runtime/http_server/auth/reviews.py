@@ -2,8 +2,12 @@
 
 `ReviewCache` keeps each answer for its own time. Whoever asks for an answer that is already on its way waits for the
 same one. Failures are not kept. The cache is bounded; the least recently used answer goes. Bad answers have a place of
-their own: whoever makes up tokens pushes out no good one. Reviews under way are bounded too, in all and for each
-source. It runs on one loop.
+their own: whoever makes up tokens pushes out no good one. It runs on one loop.
+
+Reviews under way are bounded too, in all and for each source. The API server may be slow about some of them, such as
+tokens of one issuer. When there is no room, a new review takes the place of the oldest one of the source that has the
+most. If no source has more than its share, it takes the place of one that has had no answer for ten seconds. Those who
+wait for that one may ask again.
 """
 
 from __future__ import annotations
@@ -11,10 +15,9 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from cachetools import TLRUCache
 
@@ -29,15 +32,29 @@ T = TypeVar("T")
 
 ENTRIES_AT_MOST = 4096
 BAD_ENTRIES_AT_MOST = 1024
-UNDER_WAY_AT_MOST = 128
+UNDER_WAY_AT_MOST = 64
+"""Of each kind. `runtime.api.lines` has room for both kinds in flight."""
 OF_SOURCE_AT_MOST = 8
 ASK_LIMIT_NS = 10 * 10**9
+"""For one attempt. A review that is older may give its place to another."""
 PAUSES_S = (0.5, 0.75, 1.125, 1.6875)
 """Between attempts (spec 17.1), each with up to a fifth more."""
 
 
 class TooManyReviewsError(Exception):
     """Too many reviews are under way to begin another one."""
+
+
+class _UnderWay:
+    """A review without an answer yet."""
+
+    __slots__ = ("answer", "began_ns", "source", "task")
+
+    def __init__(self, source: str, began_ns: int) -> None:
+        self.source = source
+        self.began_ns = began_ns
+        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.task: asyncio.Task[None] | None = None
 
 
 class ReviewCache(Generic[K, V]):
@@ -57,8 +74,10 @@ class ReviewCache(Generic[K, V]):
             TLRUCache[K, V](most, ttu=lambda _, value, stored_ns: stored_ns + keep_ns(value), timer=now_ns)
             for most in (ENTRIES_AT_MOST, BAD_ENTRIES_AT_MOST)
         )
-        self._asked: dict[K, asyncio.Task[V]] = {}
-        self._of_source: Counter[str] = Counter()
+        self._now_ns = now_ns
+        self._under_way: dict[K, _UnderWay] = {}
+        """The oldest first."""
+        self._of_source: dict[str, dict[K, _UnderWay]] = {}
 
     def __contains__(self, key: K) -> bool:
         """Whether the answer is known now."""
@@ -75,27 +94,62 @@ class ReviewCache(Generic[K, V]):
                 return known[key]
             except KeyError:
                 pass
-        asked = self._asked.get(key)
-        if asked is None:
-            if self._of_source[source] >= OF_SOURCE_AT_MOST or len(self._asked) >= UNDER_WAY_AT_MOST:
-                raise TooManyReviewsError
-            self._of_source[source] += 1
-            asked = self._asked[key] = asyncio.get_running_loop().create_task(self._fetch(key, ask, source))
+        review = self._under_way.get(key)
+        if review is None:
+            self._make_room(source)
+            review = self._under_way[key] = _UnderWay(source, self._now_ns())
+            self._of_source.setdefault(source, {})[key] = review
             # Mark a failure as seen, even if nobody waits for it any more.
-            asked.add_done_callback(lambda task: task.cancelled() or task.exception())
+            review.answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())
+            review.task = asyncio.get_running_loop().create_task(self._fetch(key, review, ask))
         # A caller that gives up must not take the answer from the others.
-        return await asyncio.shield(asked)
+        answer: V = await asyncio.shield(review.answer)
+        return answer
 
-    async def _fetch(self, key: K, ask: Callable[[], Awaitable[V]], source: str) -> V:
+    def _make_room(self, source: str) -> None:
+        """Raises TooManyReviewsError if nothing gives its place to a new review of this source."""
+        own = self._of_source.get(source, {})
+        if len(own) >= OF_SOURCE_AT_MOST:
+            in_the_way, may_go = own, False
+        elif len(self._under_way) < UNDER_WAY_AT_MOST:
+            return
+        else:
+            in_the_way = max(self._of_source.values(), key=len)
+            may_go = len(in_the_way) > len(own) + 1
+            if not may_go:
+                in_the_way = self._under_way
+        key, oldest = next(iter(in_the_way.items()))
+        if not may_go and self._now_ns() - oldest.began_ns < ASK_LIMIT_NS:
+            raise TooManyReviewsError
+        self._forget(key, oldest)
+        oldest.answer.set_exception(TooManyReviewsError())
+        if oldest.task is not None:
+            oldest.task.cancel()
+
+    def _forget(self, key: K, review: _UnderWay) -> None:
+        if self._under_way.get(key) is not review:
+            return  # it has given its place to another
+        del self._under_way[key]
+        of_source = self._of_source[review.source]
+        del of_source[key]
+        if not of_source:
+            del self._of_source[review.source]
+
+    async def _fetch(self, key: K, review: _UnderWay, ask: Callable[[], Awaitable[V]]) -> None:
+        answer = review.answer
         try:
             value = await ask()
-        finally:
-            del self._asked[key]
-            self._of_source[source] -= 1
-            if not self._of_source[source]:
-                del self._of_source[source]
+        except BaseException as error:
+            self._forget(key, review)
+            if not answer.done():
+                answer.set_exception(error) if isinstance(error, Exception) else answer.cancel()
+            if not isinstance(error, Exception):
+                raise
+            return
+        self._forget(key, review)
         (self._good if self._is_good(value) else self._bad)[key] = value
-        return value
+        if not answer.done():
+            answer.set_result(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from config.objects import ConfigMap, Node, ObjectMeta, Pod
 from runtime.api import ApiError, ObjectList
 from tests.actors.manual_api import ManualApi, unreachable
 from tests.actors.recorders import Recorder
+from tests.work import lines_of
 
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
@@ -371,3 +372,103 @@ def test_objects_of_one_reading_come_together(world: World):
     world.listed()
     [answer] = world.heard
     assert (set(answer.objects), set(answer.failures)) == ({MAP}, {OTHER})
+
+
+# --- fair shares ----------------------------------------------------------------------------------------------------
+
+
+def large_pod(uid: str, names: Iterable[str], *, priority: int | None = None) -> Pod:
+    refs = [{"configMapRef": {"name": name}} for name in names]
+    spec = {"containers": [{"name": "a", "image": "b", "envFrom": refs}], "priority": priority}
+    return from_builtins({"metadata": {"name": uid, "namespace": "shop", "uid": uid}, "spec": spec}, Pod)
+
+
+def names_of(calls: list[Any]) -> list[str]:
+    """The objects that calls list or get."""
+    return [call.name or dict(call.query)["fieldSelector"].partition("=")[2] for call in calls]
+
+
+@pytest.mark.parametrize("strategy", list(Strategy))
+def test_a_pod_with_thousands_of_objects_does_not_hold_up_another(strategy: Strategy, worlds: list[World]):
+    world = World(strategy)
+    worlds.append(world)
+    many = [f"m{number}" for number in range(3_000)]
+    world.cache.tell(HoldObjects(large_pod("large", many)))
+    refs = tuple(ObjectRef("ConfigMap", "shop", name) for name in many)
+    world.cache.tell(ReadObjects(world.reader, "many", refs, "large"))
+    world.run()
+    asked = len(world.api.calls)
+    assert 0 < asked <= 32, "few calls of one pod are in flight"
+    world.hold(pod("small"))
+    world.read(uid="small")
+    assert names_of(world.api.calls[asked:]) == ["m"]
+    assert world.api.calls[-1].turn_of == "small"
+
+
+@pytest.mark.parametrize("strategy", [Strategy.WATCH, Strategy.CACHE])
+def test_an_object_that_a_large_pod_needs_last_comes_in_the_turn_of_a_small_pod(
+    strategy: Strategy, worlds: list[World]
+):
+    world = World(strategy)
+    worlds.append(world)
+    world.hold(large_pod("large", [*(f"m{number}" for number in range(300)), "m"]))
+    refs = tuple(ObjectRef("ConfigMap", "shop", f"m{number}") for number in range(300))
+    world.read(*refs, MAP, uid="large")
+    asked = len(world.api.calls)
+    assert "m" not in names_of(world.api.calls)
+    world.hold(pod("small"))
+    world.read(uid="small")
+    assert names_of(world.api.calls[asked:]) == ["m"]
+
+
+def test_a_critical_pod_comes_first_when_all_places_are_taken(world: World):
+    for uid in range(12):
+        world.hold(large_pod(f"pod{uid}", [f"m{uid}-{number}" for number in range(40)]))
+    assert len(world.api.calls) == 256
+    world.hold(large_pod("small", ["mine"]), large_pod("critical", ["first"], priority=2_000_000_000))
+    for _ in range(2):
+        world.listed(config_map(1))
+    assert names_of(world.api.calls[256:])[0] == "first"
+    assert world.api.calls[256].urgent
+
+
+def test_the_end_of_a_large_pod_leaves_nothing_of_it(world: World):
+    world.hold(large_pod("large", [f"m{number}" for number in range(1_000)]))
+    world.cache.tell(HoldObjects(large_pod("large", [f"n{number}" for number in range(1_000)])))
+    world.cache.tell(ReleaseObjects("large"))
+    world.hold(pod("small"))
+    world.run()
+    before = len(world.api.calls)
+    while world.api.open_calls:
+        world.listed(config_map(1))
+    assert len(world.api.calls) == before, "nothing is listed any more for the pod that has ended"
+    assert [watch.call.query for watch in world.api.watches if not watch.closed] == [
+        watch.call.query for watch in world.api.watches if "metadata.name=m" in dict(watch.call.query).values()
+    ]
+
+
+def test_an_object_goes_on_to_be_followed_for_the_pod_that_is_left(world: World):
+    world.hold(pod("p"), pod("q"))
+    world.cache.tell(ReleaseObjects("p"))
+    world.run()
+    world.listed(config_map(1))
+    [watch] = world.api.watches
+    assert watch.call.turn_of == "q"
+
+
+def test_a_step_of_one_pod_costs_the_same_however_many_objects_others_hold():
+    def cost(others: int) -> int:
+        world = World(Strategy.WATCH)
+        world.hold(large_pod("large", [f"m{number}" for number in range(others)]))
+
+        def start_and_end() -> None:
+            world.hold(pod("small"))
+            world.read(uid="small")
+            world.cache.tell(ReleaseObjects("small"))
+            world.run()
+
+        lines = lines_of(start_and_end)
+        assert world.system.stop()
+        return lines
+
+    assert cost(3_000) <= 1.1 * cost(30)

@@ -6,6 +6,7 @@ The old token serves while there is no new one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,9 +17,10 @@ from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from config.objects import ObjectMeta, Pod, PodSpec, TokenRequest, TokenRequestSpec, TokenRequestStatus
 from config.values.api_time import api_time
-from runtime.api import ApiError
+from runtime.api import ApiCall, ApiError
 from tests.actors.manual_api import ManualApi, unreachable
 from tests.actors.recorders import Recorder
+from tests.work import lines_of
 
 SECOND_NS = 1_000_000_000
 HOUR_S = 3600
@@ -176,6 +178,76 @@ def test_a_token_that_nobody_renews_is_forgotten(world: World):
     world.dispatcher.run_until_idle()
     world.ask()
     assert len(world.api.calls) == 2
+
+
+def uid_of(call: ApiCall[Any]) -> str:
+    assert call.body is not None
+    found: str = msgspec.json.decode(call.body)["spec"]["boundObjectRef"]["uid"]
+    return found
+
+
+def test_a_pod_with_thousands_of_tokens_delays_another_by_no_request(world: World):
+    for number in range(3_000):
+        world.tokens.tell(RequestToken(world.reader, number, pod("large"), f"audience-{number}", HOUR_S))
+    world.run()
+    asked = len(world.api.calls)
+    assert asked < 10, "few of one pod are in flight"
+    world.ask(who=pod("small"))
+    assert [(uid_of(call), call.turn_of) for call in world.api.calls[asked:]] == [("small", "small")]
+
+
+def test_when_all_places_are_taken_the_pods_take_turns(world: World):
+    for number in range(30):
+        for uid in "abcdefghij":
+            world.tokens.tell(RequestToken(world.reader, (uid, number), pod(uid), f"audience-{number}", HOUR_S))
+    world.run()
+    world.ask(who=pod("small"))
+    world.ask(who=critical())
+    before = len(world.api.calls)
+    assert "small" not in map(uid_of, world.api.calls)
+    for _ in range(12):
+        world.issue("one")
+    assert [uid_of(each) for each in world.api.calls[before:]].index("critical") == 0
+    assert "small" in [uid_of(each) for each in world.api.calls[before:]]
+
+
+def critical() -> Pod:
+    one = pod("critical")
+    return msgspec.structs.replace(one, spec=msgspec.structs.replace(one.spec, priority=2_000_000_000))
+
+
+def test_the_end_of_a_pod_costs_the_same_however_many_tokens_the_others_have():
+    def cost(others: int) -> int:
+        world = World()
+        for number in range(others):
+            world.tokens.tell(RequestToken(world.reader, number, pod(str(number)), "", HOUR_S))
+        world.ask(who=pod("small"))
+
+        def end() -> None:
+            world.tokens.tell(ReleaseObjects("small"))
+            world.run()
+
+        lines = lines_of(end)
+        assert world.system.stop()
+        return lines
+
+    assert cost(2_000) <= 1.1 * cost(20)
+
+
+def test_the_end_of_a_pod_with_thousands_of_tokens_lets_others_have_their_turn(world: World):
+    for number in range(3_000):
+        world.tokens.tell(RequestToken(world.reader, number, pod("large"), f"audience-{number}", HOUR_S))
+    world.run()
+    world.tokens.tell(ReleaseObjects("large"))
+    world.tokens.tell(RequestToken(world.reader, "mine", pod("small"), "", HOUR_S))
+    world.run()
+    assert uid_of(world.api.calls[-1]) == "small"
+    assert len(world.heard) == 3_000
+    before = len(world.api.calls)
+    for _ in range(before):
+        world.issue("late")
+    assert len(world.api.calls) == before, "what the pod had wanted is not asked for any more"
+    assert world.got()[-1] == "mine:late"
 
 
 def test_a_node_that_stands_alone_has_no_tokens():

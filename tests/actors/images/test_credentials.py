@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from actors.images.credentials import LOOKUP_LIMIT_NS, PROCESSES_AT_MOST, ImageCredentialsActor
+from actors.images.credentials import (
+    LOOKUP_LIMIT_NS,
+    PROCESSES_AT_MOST,
+    PROCESSES_OF_POD_AT_MOST,
+    ImageCredentialsActor,
+)
 from actors.kernel import ActorRef, ActorSystem, Promise, SimulatedDispatcher, broken, kept
 from actors.messages.images import FindCredentials, ProvidedCredential, ProviderCredentials
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
@@ -18,6 +23,7 @@ from config.objects import ObjectMeta, Pod, PodSpec, ServiceAccount
 from runtime.api import ApiError
 from runtime.image_providers.capability import ProviderFailedError, ProviderRequest
 from tests.actors.recorders import Recorder
+from tests.work import lines_of
 
 SECOND_NS = 1_000_000_000
 HOUR_NS = 3600 * SECOND_NS
@@ -306,3 +312,38 @@ def test_a_pod_that_ends_while_it_is_looked_up_leaves_nothing_behind(worlds: lis
     )
     world.ask("b", account="builder")
     assert len(world.tokens) == busy + 2
+
+
+def test_a_pod_with_thousands_of_images_leaves_processes_of_a_program_to_others(worlds: list[World]) -> None:
+    world = made(worlds, plain("p"))
+    for number in range(1_000):
+        world.ask("large", f"r.io/image{number}")
+    assert world.programs.running() == PROCESSES_OF_POD_AT_MOST
+    world.ask("small", "r.io/mine")
+    assert world.programs.asked[-1][1].image == "r.io/mine"
+
+
+def test_pods_take_turns_with_a_program_that_is_busy(worlds: list[World]) -> None:
+    world = made(worlds, plain("p"))
+    for pod in "abc":
+        for number in range(10):
+            world.ask(pod, f"r.io/{pod}{number}")
+    assert world.programs.running() == PROCESSES_AT_MOST
+    world.ask("small", "r.io/c9")
+    before = len(world.programs.asked)
+    for number in range(4):
+        world.end(number, answer("x", cache_ns=0))
+    assert "r.io/c9" in [request.image for _, request in world.programs.asked[before:]], "in the turn of the small pod"
+
+
+def test_the_end_of_a_pod_costs_the_same_however_many_look_ups_others_have() -> None:
+    def cost(others: int) -> int:
+        world = World(with_token())
+        for number in range(others):
+            world.ask("large", f"r.io/image{number}", account="builder")
+        world.ask("small", account="builder")
+        lines = lines_of(lambda: world.stop("small"))
+        assert world.system.stop()
+        return lines
+
+    assert cost(500) <= 1.1 * cost(20)

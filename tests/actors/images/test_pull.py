@@ -11,7 +11,7 @@ import pytest
 from actors.images.pull import ImagePullActor
 from actors.images.pull_credentials import ASK_AGAIN_NS
 from actors.images.pull_flights import CredentialPrograms, PullLimits
-from actors.kernel import ActorRef, ActorStopped, ActorSystem, Promise, SimulatedDispatcher, kept
+from actors.kernel import Actor, ActorRef, ActorStopped, ActorSystem, Promise, SimulatedDispatcher, handles, kept
 from actors.messages.events import RecordEvent
 from actors.messages.images import (
     FindCredentials,
@@ -20,17 +20,19 @@ from actors.messages.images import (
     ProvidedCredential,
     ProviderCredentials,
     PullImage,
+    PullWaits,
 )
 from actors.messages.node import ImagesChanged
 from actors.messages.pods import ListPulls, PullInProgress
 from config.credentials.docker_config import Credential, RegistryEntry
 from config.credentials.image_providers import ImageProvider, TokenAttributes
-from config.objects import ObjectMeta, Pod
+from config.objects import ObjectMeta, Pod, PodSpec
 from runtime.cri import CriError, StatusCode
 from runtime.cri.messages import Image, ImageStatusResponse, PullImageResponse
 from runtime.cri.verbs import PULL_IMAGE
 from runtime.state.docker_config_files import DockerConfigFiles, NodeCredentials
 from tests.actors.recorders import Recorder
+from tests.work import lines_of
 
 SECOND_NS = 1_000_000_000
 
@@ -58,6 +60,27 @@ class Registry:
         raise AssertionError("nobody streams here")
 
 
+class Worker(Actor):
+    """A pod's worker: keeps its answers, and apart from them why its pulls wait."""
+
+    def __init__(self, answers: list[Any], waits: list[str]) -> None:
+        super().__init__()
+        self.answers = answers
+        self.waits = waits
+
+    @handles(ImagePulled)
+    def pulled(self, message: ImagePulled) -> None:
+        self.answers.append(message)
+
+    @handles(ImagePullFailed)
+    def failed(self, message: ImagePullFailed) -> None:
+        self.answers.append(message)
+
+    @handles(PullWaits)
+    def pull_waits(self, message: PullWaits) -> None:
+        self.waits.append(message.why)
+
+
 class World:
     def __init__(
         self, limits: PullLimits, docker_config: DockerConfigFiles | None = None, known: Sequence[ImageProvider] = ()
@@ -73,15 +96,21 @@ class World:
             ImagePullActor, self.registry, events, limits, node, docker_config, programs=programs, name="images"
         )
         self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
+        self.waits: dict[str, list[str]] = {}
+        """By pod: why its pulls wait, as its worker has heard."""
 
-    def ask(self, pod: str, image: str, container: str = "web", secrets: Sequence[str] = ()) -> list[Any]:
+    def ask(
+        self, pod: str, image: str, container: str = "web", secrets: Sequence[str] = (), priority: int | None = None
+    ) -> list[Any]:
         if pod not in self.workers:
-            self.workers[pod] = Recorder.spawn_in(self.system, pod, ImagePulled, ImagePullFailed)
+            answers, waits = list[Any](), self.waits.setdefault(pod, [])
+            self.workers[pod] = self.system.spawn(Worker, answers, waits, name=pod), answers
         ref, answers = self.workers[pod]
         meta = ObjectMeta(name=pod, namespace="default", uid=pod, annotations={"for": pod})
         credentials = tuple(Credential(name) for name in secrets)
         place = f"spec.containers{{{container}}}"
-        self.images.tell(PullImage(ref, Pod(metadata=meta), container, image, place, credentials))
+        one = Pod(metadata=meta, spec=PodSpec(priority=priority))
+        self.images.tell(PullImage(ref, one, container, image, place, credentials))
         self.run(0)
         return answers
 
@@ -177,6 +206,82 @@ def test_no_more_pulls_than_allowed_are_in_the_air_and_the_others_follow_in_orde
     for done in range(5):
         assert world.pulling() == names[done : done + at_once]
         world.end(names[done])
+
+
+SERIAL = PullLimits.of(True, None, 0, 10)
+
+
+def ask_for_many(world: World, pod: str, count: int) -> None:
+    for number in range(count):
+        world.ask(pod, f"image{number}:1", container=f"c{number}")
+
+
+def test_a_pod_with_2000_images_delays_the_pull_of_another_by_one(worlds: list[World]):
+    worlds.append(world := World(SERIAL))
+    ask_for_many(world, "large", 2_000)
+    world.ask("small", "mine:1")
+    assert world.pulling() == ["image0:1"]
+    assert world.waits["small"] == ["image0:1 comes first, in the turn of pod default/large"]
+    world.end("image0:1")
+    assert world.pulling() == ["mine:1"]
+    assert world.waits["small"][-1] == ""
+    world.end("mine:1")
+    assert world.pulling() == ["image1:1"]
+
+
+def test_an_image_that_a_large_pod_wants_last_comes_in_the_turn_of_a_small_pod(worlds: list[World]):
+    worlds.append(world := World(SERIAL))
+    ask_for_many(world, "large", 50)
+    world.ask("small", "image49:1")
+    world.end("image0:1")
+    assert world.pulling() == ["image49:1"]
+
+
+def test_a_critical_pod_pulls_first(worlds: list[World]):
+    worlds.append(world := World(SERIAL))
+    ask_for_many(world, "a", 3)
+    world.ask("b", "other:1")
+    world.ask("critical", "mine:1", priority=2_000_000_000)
+    world.end("image0:1")
+    assert world.pulling() == ["mine:1"]
+
+
+def test_the_end_of_a_pod_with_2000_images_calls_off_all_and_lets_others_go_on(worlds: list[World]):
+    worlds.append(world := World(SERIAL))
+    ask_for_many(world, "large", 2_000)
+    world.ask("small", "mine:1")
+    world.images.tell(world.stopped("large"))
+    world.run(0)
+    assert world.pulling() == ["mine:1"]
+    listed = world.images.ask(ListPulls(), block=False)
+    world.run(0)
+    assert [each.image for each in listed.get(timeout=0)] == ["mine:1"]
+
+
+def test_a_worker_that_comes_right_after_the_end_of_another_of_its_pod_keeps_its_place(worlds: list[World]):
+    worlds.append(world := World(SERIAL))
+    ask_for_many(world, "large", 500)
+    world.images.tell(world.stopped("large"))
+    answers = world.ask("large", "image499:1", container="c499")
+    world.end("image499:1")
+    assert answers == [ImagePulled("image499:1", "c499")]
+
+
+def test_a_pod_costs_the_same_however_many_images_another_waits_for():
+    def cost(others: int) -> int:
+        world = World(SERIAL)
+        ask_for_many(world, "large", others)
+
+        def start_and_end() -> None:
+            world.ask("small", "mine:1")
+            world.images.tell(world.stopped("small"))
+            world.end("image0:1", "denied")
+
+        lines = lines_of(start_and_end)
+        assert world.system.stop()
+        return lines
+
+    assert cost(1_000) <= 1.1 * cost(20)
 
 
 def test_pulls_begin_no_faster_than_the_rate_and_none_fails_for_it(worlds: list[World]):

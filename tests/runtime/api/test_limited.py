@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from config.api.resources import NODES, PODS
-from runtime.api import ApiError, get, watch_objects
+from runtime.api import ApiError, get, in_turn_of, watch_objects
 from runtime.api.limited import LimitedApi, TokenBucket
 
 MS = 1_000_000
@@ -96,6 +96,49 @@ def test_many_calls_of_one_kind_do_not_hold_up_the_others(api: LimitedApi, behin
     api.watch(WATCH, lambda _: None, lambda _: None)
     time.run_until(2000 * MS)
     assert [each for each, _ in behind.came] == ["a", "b", "c", "get nodes n", "watch pods", *"defghi"]
+
+
+def ask_for_pod(api: LimitedApi, uid: str, name: str, *, urgent: bool = False) -> Any:
+    return api.call(in_turn_of(get(PODS, "default", name), uid, urgent=urgent))
+
+
+def test_a_pod_with_thousands_of_calls_delays_another_by_one_turn(
+    api: LimitedApi, behind: Recorded, time: VirtualTime
+) -> None:
+    for number in range(3_000):
+        ask_for_pod(api, "large", str(number))
+    ask_for_pod(api, "small", "mine")
+    api.watch(in_turn_of(WATCH, "small"), lambda _: None, lambda _: None)
+    time.run_until(1000 * MS)
+    assert [each for each, _ in behind.came[:5]] == ["0", "1", "2", "watch pods", "mine"]
+
+
+def test_calls_of_the_node_wait_behind_no_pod(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    for uid in range(500):
+        for number in range(3):
+            ask_for_pod(api, str(uid), str(number), urgent=uid % 2 == 0)
+    api.call(get(NODES, "", "n"))
+    time.run_until(1000 * MS)
+    assert "get nodes n" in [each for each, _ in behind.came[:4]]
+
+
+def test_critical_pods_come_before_others(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:
+    for uid, name in ("xa", "xb", "xc", "xd", "yk", "zl", "zm", "yn"):
+        ask_for_pod(api, uid, name, urgent=uid in "yz")
+    time.run_until(1000 * MS)
+    assert "".join(each for each, _ in behind.came) == "abklnmcd"
+
+
+def test_calls_of_a_pod_that_were_cancelled_cost_it_no_turn(
+    api: LimitedApi, behind: Recorded, time: VirtualTime
+) -> None:
+    waiting = [ask_for_pod(api, "x", name) for name in "abcdef"]
+    for each in waiting[2:5]:
+        each.cancel()
+    for name in "kl":
+        ask_for_pod(api, "y", name)
+    time.run_until(1000 * MS)
+    assert [each for each, _ in behind.came] == list("abfkl")
 
 
 def test_one_timer_serves_the_whole_queue(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:

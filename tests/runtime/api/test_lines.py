@@ -12,10 +12,11 @@ import pytest
 from aiohttp import web
 
 from config.api.resources import LEASES, PODS
-from runtime.api import ApiError, get, watch_objects
+from runtime.api import ApiError, get, in_turn_of, watch_objects
 from runtime.api.client import SILENT_CALLS, ApiClient
 from runtime.api.limited import LimitedApi
 from runtime.api.lines import REVIEW_BURST, HttpApiLines, api_lines
+from runtime.http_server.auth.reviews import UNDER_WAY_AT_MOST
 from runtime.io.event_loop import LoopThread
 from tests.runtime.api.conftest import Serve
 from tests.runtime.api.scripted_server import WAIT, ScriptedServer, echo, event_line, pod, stream
@@ -69,12 +70,36 @@ def test_reviews_take_nothing_from_the_limits_of_the_node(serve: Serve, open_lin
     server = serve(echo)
     lines = open_lines(server, qps=0.001, burst=2, event_qps=0.001, event_burst=1)
     assert isinstance(lines.reviews, LimitedApi)
-    asked = [lines.reviews.call(GET) for _ in range(REVIEW_BURST + 50)]
+    asked = [lines.reviews.call(GET) for _ in range(REVIEW_BURST + 5_000)]
     assert lines.reviews.waiting
     for line in (lines.main, lines.main, lines.events):
         line.call(GET).result(WAIT)
     lines.close()
     assert any(each.exception(WAIT) for each in asked), "the rest was waiting still"
+
+
+def test_a_slow_review_holds_up_no_other(serve: Serve, open_lines: Open) -> None:
+    """The server is slow about as many as the node's port asks for at a time."""
+    goes_on = asyncio.Event()
+    came = threading.Semaphore(0)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path.endswith("/slow"):
+            came.release()
+            await goes_on.wait()
+        return await echo(request)
+
+    server = serve(answer)
+    lines = open_lines(server)
+    assert lines.reviews is not None
+    slow = get(PODS, "default", "slow")
+    waiting = [lines.reviews.call(in_turn_of(slow, f"10.0.0.{each}")) for each in range(2 * UNDER_WAY_AT_MOST - 1)]
+    for _ in range(90):
+        assert came.acquire(timeout=WAIT)
+    lines.reviews.call(in_turn_of(GET, "10.1.0.1")).result(WAIT)
+    assert not any(each.done() for each in waiting)
+    for each in waiting:
+        each.cancel()
 
 
 def test_a_limited_line_goes_on_when_the_time_has_come(serve: Serve, open_lines: Open) -> None:

@@ -5,6 +5,7 @@ Never a failure of the node (500).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -20,13 +21,15 @@ from actors.kernel import PoolDispatcher
 from cli.run.node_server import NodeWindow, Serving, node_server
 from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import AnonymousAuthentication, Authentication, Authorization
+from config.values.go_pattern import InvalidGoPatternError
 from runtime.api import ApiLines
+from runtime.http_server import log_query
 from runtime.http_server.node_server import Ports
 from runtime.io.event_loop import LoopThread
 from simulation.cri import Settings
 from simulation.node.simulated_node import SimulatedNode
 from tests.real.waiting import until
-from tests.runtime.http_server.clients import Client, Said, ask, said
+from tests.runtime.http_server.clients import PATIENCE_S, Client, Said, ask, said
 from tests.runtime.http_server.test_crowds import trusting
 
 MANIFEST = """
@@ -162,6 +165,37 @@ def test_no_session_that_makes_no_sense_is_a_failure_of_the_node(node: ServedNod
 @pytest.mark.parametrize("value", PATTERNS)
 def test_an_invalid_pattern_is_400(node: ServedNode, value: str) -> None:
     assert node.ask(f"/logs/?query=kubelet&pattern={quote(value, safe='%')}").status in (200, 400)
+
+
+HOSTILE = ("(?i)" + "[ -\ufffd]" * 160, "(?i)" + r"\pL" * 300, "((a*)*)*b", "(?:a?){500}a{500}")
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_pattern_that_attacks_is_answered(node: ServedNode, value: str) -> None:
+    """Python's `re` needs five seconds to read the first, and holds up the whole process meanwhile."""
+    assert node.ask(f"/logs/?query=kubelet&pattern={quote(value, safe='')}").status in (200, 400)
+
+
+def test_the_port_answers_while_a_pattern_is_read(node: ServedNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, goes_on = threading.Event(), threading.Event()
+
+    def slow(text: str) -> Any:
+        reads.set()
+        assert goes_on.wait(PATIENCE_S)
+        raise InvalidGoPatternError("too large")
+
+    monkeypatch.setattr(log_query, "GoPattern", slow)
+    with closing(Client(node.port, trusting())) as attacker:
+        attacker.send("GET /logs/?query=kubelet&pattern=x HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
+        try:
+            assert reads.wait(PATIENCE_S)
+            assert node.ask("/healthz").status == 200
+            assert node.ask("/logs/?query=kubelet").status in (200, 500), "a query without a pattern goes on"
+            assert node.ask("/logs/").status == 200
+        finally:
+            goes_on.set()
+        told = said(attacker.rest())
+    assert (told.status, "too large" in told.body) == (400, True)
 
 
 @pytest.mark.parametrize("header", [b"Bearer \xff\xfe", b"Bearer a\x80b", b"Basic \xff", b"Bearer " + b"x" * 60_000])

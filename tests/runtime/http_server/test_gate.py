@@ -23,6 +23,7 @@ from runtime.http_server.auth.access import ANONYMOUS, RequestUser
 from runtime.http_server.auth.client_certificates import Shown
 from runtime.http_server.auth.gate import AccessGate, GateError, gate_faults
 from runtime.http_server.auth.reviews import (
+    ASK_LIMIT_NS,
     BAD_ENTRIES_AT_MOST,
     ENTRIES_AT_MOST,
     OF_SOURCE_AT_MOST,
@@ -54,9 +55,11 @@ class Reviewer:
         self.asked: Counter[str] = Counter()
         self.failures = 0
         self.seen: list[Any] = []
+        self.turns: list[str] = []
 
     def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Future[Any]:
         done: Future[Any] = Future()
+        self.turns.append(call.turn_of)
         self.asked[call.path.rpartition("/")[2]] += 1
         if self.failures:
             self.failures -= 1
@@ -185,14 +188,21 @@ def test_a_gate_without_an_api_server_lets_nobody_in() -> None:
 class Silent(Reviewer):
     """An API server that does not answer yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, silent_about: str = "") -> None:
         super().__init__()
+        self.silent_about = f'"token":"{silent_about}'.encode() if silent_about else b""
         self.waiting: list[Future[Any]] = []
 
     def call(self, call: ApiCall[Any], *, timeout_ns: int | None = None) -> Future[Any]:
+        if self.silent_about not in (call.body or b""):
+            return super().call(call, timeout_ns=timeout_ns)
         self.asked[call.path.rpartition("/")[2]] += 1
         self.waiting.append(Future())
         return self.waiting[-1]
+
+    def open(self) -> int:
+        """How many questions have no answer, and were not taken back."""
+        return sum(not each.done() for each in self.waiting)
 
 
 def test_a_source_has_a_few_reviews_under_way_and_leaves_room_for_others() -> None:
@@ -219,9 +229,81 @@ def test_a_source_has_a_few_reviews_under_way_and_leaves_room_for_others() -> No
         sources = [asyncio.ensure_future(status(f"u{each}", f"10.1.0.{each}")) for each in range(300)]
         for _ in range(10):
             await asyncio.sleep(0)
-        assert reviewer.asked["tokenreviews"] == UNDER_WAY_AT_MOST
+        assert reviewer.open() == UNDER_WAY_AT_MOST
+        assert not other.done(), "it has no more than its share"
         for each in (*crowd, other, *sources):
             each.cancel()
+
+    asyncio.run(scenario())
+
+
+class SlowForSome:
+    """A gate whose API server is silent about tokens that begin with `slow`.
+
+    A test moves its clock.
+    """
+
+    def __init__(self) -> None:
+        self.reviewer = Silent(silent_about="slow")
+        self.now_ns = 0
+        self.gate = AccessGate("n", Authentication(), OPEN, self.reviewer, now_ns=lambda: self.now_ns)
+
+    async def ask(self, token: str, source: str) -> int:
+        try:
+            await self.gate.admit("GET", "/pods", f"Bearer {token}", Shown(), source)
+        except HttpRefusal as refusal:
+            return refusal.status
+        return 200
+
+    async def begin(self, *asked: tuple[str, str]) -> list[asyncio.Future[int]]:
+        """Ask, and give the gate time to ask the API server."""
+        begun = [asyncio.ensure_future(self.ask(token, source)) for token, source in asked]
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return begun
+
+
+@pytest.mark.parametrize("of_source", [2, OF_SOURCE_AT_MOST])
+def test_slow_reviews_of_some_sources_refuse_no_other(of_source: int) -> None:
+    async def scenario() -> None:
+        world = SlowForSome()
+        attackers = [(f"slow{each}", f"10.0.0.{each // of_source}") for each in range(UNDER_WAY_AT_MOST)]
+        slow = await world.begin(*attackers)
+        assert world.reviewer.open() == UNDER_WAY_AT_MOST
+        assert await world.ask("good", "10.1.0.1") == 200
+        assert [each.result() for each in slow if each.done()] == [429], "one has given its place"
+        for each in slow:
+            each.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_a_review_that_has_had_its_time_gives_its_place_to_another() -> None:
+    """Of its own source too: all may come from behind one address."""
+
+    async def scenario() -> None:
+        world = SlowForSome()
+        slow = await world.begin(*((f"slow{each}", f"10.0.0.{each}") for each in range(UNDER_WAY_AT_MOST)))
+        own = await world.begin(*((f"slow-own{each}", "10.1.0.1") for each in range(OF_SOURCE_AT_MOST)))
+        assert [each.done() for each in own] == [True] * OF_SOURCE_AT_MOST, "no source has more than its share"
+        world.now_ns = ASK_LIMIT_NS
+        own = await world.begin(*((f"slow-own{each}", "10.1.0.1") for each in range(OF_SOURCE_AT_MOST)))
+        assert not any(each.done() for each in own)
+        assert await world.ask("good", "10.1.0.1") == 429, "its source has as many as it may"
+        world.now_ns *= 2
+        assert await world.ask("good", "10.1.0.1") == 200
+        assert world.reviewer.open() <= UNDER_WAY_AT_MOST
+        for each in (*slow, *own):
+            each.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_reviews_carry_their_source_to_the_rate_limit() -> None:
+    async def scenario() -> None:
+        reviewer = Reviewer(("bob", "pods"))
+        await gate_of(reviewer, CLOSED).admit("GET", "/pods", "Bearer good", Shown(), "10.0.0.1")
+        assert set(reviewer.turns) == {"10.0.0.1"}
 
     asyncio.run(scenario())
 

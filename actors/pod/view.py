@@ -29,6 +29,7 @@ from actors.pod_status.conditions import ResizeCondition
 from actors.pod_status.whole_resources import MEMORY_UNLIMITED_V1
 from config.objects import Pod, PodStatus
 from config.pods.identity import field_path
+from runtime.metrics.pod_statuses import count_changes
 
 T = TypeVar("T")
 
@@ -231,6 +232,8 @@ class PodView:
         """Tell the status manager a status that it does not have yet."""
         pod = self.pod
         if pod is not None and (status != self.published or final != self.final):
+            if self.published is not None and status is not self.published:
+                count_changes(self._services.meters, self.published, status)
             self.published, self.final = status, final
             self._services.status_manager.tell(PodStatusChanged(pod, status, final, life=self.born_ns))
 

@@ -15,7 +15,13 @@ class FrozenMap(Mapping[K, V_co]):
     __slots__ = ("_items",)
 
     def __init__(self, items: Mapping[K, V_co] | Iterable[tuple[K, V_co]] = ()) -> None:
-        self._items: dict[K, V_co] = dict(items)
+        self._items: dict[K, V_co] = dict(items._items if isinstance(items, FrozenMap) else items)
+
+    def __or__(self, others: Mapping[K, V_co]) -> FrozenMap[K, V_co]:
+        """A map with the items of both; those of `others` win."""
+        both: FrozenMap[K, V_co] = FrozenMap()
+        both._items = self._items | (others._items if isinstance(others, FrozenMap) else dict(others))
+        return both
 
     def __getitem__(self, key: K) -> V_co:
         return self._items[key]

@@ -9,6 +9,7 @@ from collections.abc import Hashable
 
 from actors.kernel import ActorRef, Message, SoleMessage
 from actors.model.allocation import Allocation
+from actors.model.kubelet_records import resources_in
 from actors.model.pod_resources import PodResources
 from config.objects import Pod
 
@@ -64,11 +65,22 @@ class PodAllocated(Message, frozen=True):
 
     It got them in an earlier life of the worker or of the agent, perhaps by a resize.
 
-    `resources`: allocated to your pod. `actuated`: those that the runtime was told.
+    `given`: the record of what is allocated to your pod. `told`: the record of what the runtime was told. The worker
+    reads them: they are as long as its pod has containers.
     """
 
-    resources: PodResources
-    actuated: PodResources
+    given: bytes
+    told: bytes
+
+    @property
+    def resources(self) -> PodResources:
+        """Allocated to your pod."""
+        return resources_in(self.given)
+
+    @property
+    def actuated(self) -> PodResources:
+        """Those that the runtime was told."""
+        return resources_in(self.told)
 
 
 class ResizePod(Message, frozen=True):

@@ -11,19 +11,26 @@ it (`actors.model.kubelet_records`).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from actors.model.kubelet_records import KubeletRecords, certain, record_from, record_of, records_in, resources_in
+from actors.model.kubelet_records import (
+    KubeletRecords,
+    certain,
+    data_of,
+    record_from,
+    record_of,
+    records_in,
+    resources_in,
+)
 from actors.model.pod_resources import PodResources
 from config.frozen_map import FrozenMap
 from config.objects import Pod
 from config.pods.identity import QosClass, is_critical, qos_class
-from config.pods.requests import Port, clash, host_ports, pod_requests
+from config.pods.requests import HostPorts, Port, host_ports, pod_requests
 from runtime.files.state_file import VERSION
 
 
@@ -80,10 +87,25 @@ NOTHING_KEPT = KeptBook()
 
 
 class WrittenBook(msgspec.Struct, frozen=True):
-    """The contents of both files, without checksums: what is allocated, and what of that is in force."""
+    """The contents of both files, without checksums, in parts: one of each pod.
 
-    allocated: bytes
-    actuated: bytes
+    Whoever writes them joins them, on a lane: together they are as large as all pods of the node.
+    """
+
+    lines: tuple[bytes, ...]
+    records: tuple[bytes, ...]
+    told: tuple[bytes, ...]
+
+    @property
+    def allocated(self) -> bytes:
+        """What is allocated."""
+        text, data = b",".join(self.lines), data_of(self.records)
+        return b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"],", data, b"}"))
+
+    @property
+    def actuated(self) -> bytes:
+        """What of that is in force."""
+        return b"{%b}" % data_of(self.told)
 
 
 def _frozen_amounts(_: type, value: Any) -> FrozenMap[str, int]:
@@ -121,14 +143,13 @@ class Book:
         self._behind: dict[str, bytes] = {}
         """UID -> what the runtime was told of a pod, where that is not what it was given."""
         self._used: dict[str, int] = {}
-        self._ports: Counter[Port] = Counter()
+        self._ports: dict[str, HostPorts] = {}
+        """Those of pods that have any, by UID."""
         self._more = 0
         """How many pods count that are not in the book."""
         self._lines: dict[str, bytes] = {}
         """UID -> the allocation as JSON, made when needed."""
         self._unwritten: dict[str, None] = {}
-        self._text = b""
-        """All lines as last written; empty when some are outdated."""
         for allocation in kept.allocations:
             self.put(allocation)
         for uid, record in kept.records.items():
@@ -148,22 +169,21 @@ class Book:
         """The allocation of the pod, or None."""
         return self._by_uid.get(uid)
 
-    def put(self, allocation: Allocation) -> None:
-        """Add or replace the allocation of a pod."""
+    def put(self, allocation: Allocation, ports: HostPorts | None = None) -> None:
+        """Add or replace the allocation of a pod. `ports`: its host ports, if they are at hand as sets."""
         self._drop(allocation.uid)
         self._by_uid[allocation.uid] = allocation
         self._unwritten[allocation.uid] = None
-        self._add_up(allocation)
+        self._add_up(allocation, ports)
 
-    def _add_up(self, allocation: Allocation) -> None:
+    def _add_up(self, allocation: Allocation, ports: HostPorts | None = None) -> None:
         if allocation.ports:
-            self._ports.update(allocation.ports)
+            self._ports[allocation.uid] = ports or HostPorts.of(allocation.ports)
         for resource, amount in allocation.requests.items():
             self._used[resource] = self._used.get(resource, 0) + amount
 
     def _take_off(self, allocation: Allocation) -> None:
-        if allocation.ports:
-            self._ports -= Counter(allocation.ports)
+        self._ports.pop(allocation.uid, None)
         for resource, amount in allocation.requests.items():
             self._used[resource] -= amount
 
@@ -201,6 +221,11 @@ class Book:
         self._note_told(uid, record)
         return True
 
+    def records(self, uid: str) -> tuple[bytes, bytes] | None:
+        """The records of what a pod was given, and of what the runtime was told; None: there are none."""
+        given, told = self._records.get(uid), self._told(uid)
+        return None if given is None or told is None else (given, told)
+
     def _told(self, uid: str) -> bytes | None:
         return self._behind.get(uid) or self._records.get(uid)
 
@@ -212,13 +237,13 @@ class Book:
     @contextmanager
     def without(self, uid: str) -> Iterator[None]:
         """A block in which the pod does not count, to check whether it fits with other requests."""
-        has = self._by_uid.get(uid)
+        has, ports = self._by_uid.get(uid), self._ports.get(uid)
         self._drop(uid)
         try:
             yield
         finally:
             if has is not None and uid not in self._by_uid:
-                self.put(has)
+                self.put(has, ports)
 
     @contextmanager
     def with_more(self, allocations: Iterable[Allocation]) -> Iterator[None]:
@@ -243,8 +268,7 @@ class Book:
     def _drop(self, uid: str) -> Allocation | None:
         allocation = self._by_uid.pop(uid, None)
         if allocation is not None:
-            if self._lines.pop(uid, None) is not None:
-                self._text = b""
+            self._lines.pop(uid, None)
             self._unwritten.pop(uid, None)
             self._take_off(allocation)
         return allocation
@@ -254,24 +278,22 @@ class Book:
 
         It is written at every admission, so only new ones are encoded.
         """
-        parts = [self._text] if self._text else list(self._lines.values())
         for uid in self._unwritten:
-            line = self._lines[uid] = msgspec.json.encode(self._by_uid[uid], enc_hook=dict)
-            parts.append(line)
+            self._lines[uid] = msgspec.json.encode(self._by_uid[uid], enc_hook=_plain)
         self._unwritten.clear()
-        text = self._text = b",".join(parts)
-        if without:
-            text = b",".join([line for uid, line in self._lines.items() if uid not in without])
-        data = self._records.data(without)
-        allocated = b"".join((b'{"version":%d,"allocations":[' % VERSION, text, b"],", data, b"}"))
-        if self._behind:
-            data = self._records.data(without, self._behind)
-        return WrittenBook(allocated, b"{%b}" % data)
+        lines = [line for uid, line in self._lines.items() if uid not in without] if without else self._lines.values()
+        records = self._records.entries(without)
+        told = self._records.entries(without, self._behind) if self._behind else records
+        return WrittenBook(tuple(lines), records, told)
 
     def used(self, resource: str) -> int:
         """How much of the resource is allocated, in billionths."""
         return self._used.get(resource, 0)
 
-    def takes_port(self, wanted: Port) -> bool:
-        """Whether some pod has that port of the host."""
-        return any(clash(wanted, port) for port in self._ports)
+    def takes_ports(self, wanted: HostPorts) -> bool:
+        """Whether some pod has one of these ports of the host."""
+        return bool(wanted.exact) and any(wanted.clash(other) for other in self._ports.values())
+
+
+def _plain(amounts: FrozenMap[str, int]) -> dict[str, int]:
+    return dict(amounts.items())

@@ -18,6 +18,8 @@ EXPANDED_AT_MOST = 2 * 1024 * 1024
 
 Linux passes no program more bytes.
 """
+PATH_AT_MOST = 4096
+"""Characters of a path. Linux opens no longer one (`PATH_MAX`)."""
 _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
@@ -75,12 +77,16 @@ def expand_all(texts: Iterable[str], variables: Mapping[str, str]) -> tuple[str,
 
 
 def expand_strictly(text: str, variables: Mapping[str, str], path: str) -> str:
-    """Expand a path, in which all names must be known. Raises ContainerRefusedError."""
+    """Expand a path, in which all names must be known. It has at most `PATH_AT_MOST` characters then.
+
+    Raises ContainerRefusedError.
+    """
     end = text.rfind(")") + 1
-    missing = sorted({match[1] for match in _REFERENCE.finditer(text, 0, end) if match[1] not in {None, *variables}})
+    names = {match[1] for match in _REFERENCE.finditer(text, 0, end)}
+    missing = sorted(name for name in names if name is not None and name not in variables)
     if missing:
         raise ContainerRefusedError(path, f"missing value for {', '.join(missing)}: no variable is called so")
     try:
-        return expand(text, variables)
+        return Expansion(PATH_AT_MOST).expand(text, variables)
     except ExpansionTooLongError as failure:
         raise ContainerRefusedError(path, f"is {failure}; shorten it") from failure

@@ -11,7 +11,7 @@ progress, and the agent that reads them goes on with it. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import msgspec
 
@@ -125,8 +125,8 @@ class KubeletRecords:
         """Remove the record of a pod, if it has one."""
         self._entries.pop(uid, None)
 
-    def data(self, without: Container[str] = (), instead: Mapping[str, bytes] = {}) -> bytes:
-        """The member `data` of the JSON object in the files. `without`: UIDs that are left out.
+    def entries(self, without: Container[str] = (), instead: Mapping[str, bytes] = {}) -> tuple[bytes, ...]:
+        """The parts of the data. `without`: UIDs that are left out.
 
         `instead`: UID -> the record that stands there in place of the pod's own. New records come last, so what is
         written begins mostly as what was written before.
@@ -135,7 +135,12 @@ class KubeletRecords:
         if without or instead:
             entries = {uid: entry for uid, entry in entries.items() if uid not in without}
             entries |= {uid: _entry(uid, record) for uid, record in instead.items() if uid in entries}
-        return b'"data":' + msgspec.json.encode((_BEGINS + b",".join(entries.values()) + _ENDS).decode())
+        return tuple(entries.values())
+
+
+def data_of(entries: Iterable[bytes]) -> bytes:
+    """The member `data` of the JSON object in the files, from its parts."""
+    return b'"data":' + msgspec.json.encode((_BEGINS + b",".join(entries) + _ENDS).decode())
 
 
 def _entry(uid: str, record: bytes) -> bytes:

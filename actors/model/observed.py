@@ -204,6 +204,24 @@ def observe(uid: str, sandboxes: tuple[ObservedSandbox, ...], containers: Iterab
     return ObservedPod(uid, sandboxes, by_name)
 
 
+def with_refreshed(before: ObservedPod, refreshed: Iterable[ObservedContainer]) -> ObservedPod:
+    """The same picture with these containers as they are now, each new or in another state.
+
+    Its cost is that of those containers, and of the copy of a dict: a pod that starts thousands of containers looks at
+    one after the other. Sandboxes are as before, and nothing is gone.
+    """
+    by_name = dict(before.by_name)
+    for container in refreshed:
+        name = container.name
+        if not name:
+            continue
+        if container.sandbox_attempt is None:
+            container = _placed(container, before.sandboxes)
+        others = [each for each in by_name.get(name, ()) if each.id != container.id]
+        by_name[name] = tuple(sorted((*others, container), key=_newness, reverse=True)) if others else (container,)
+    return ObservedPod(before.uid, before.sandboxes, by_name)
+
+
 def _placed(container: ObservedContainer, sandboxes: tuple[ObservedSandbox, ...]) -> ObservedContainer:
     """Without a label it belongs to the newest sandbox that is not younger than itself."""
     older = (each.attempt for each in sandboxes if each.created_at_ns <= container.created_at_ns)

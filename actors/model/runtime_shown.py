@@ -16,6 +16,8 @@ GONE = 8
 """The runtime no longer has it."""
 LOOK = 9
 """Reports about it contradict each other."""
+STATES_AT_MOST = 32
+"""Containers of one pod whose states are read from one event."""
 _UNKNOWN = int(ContainerState.CONTAINER_UNKNOWN)
 
 Shown = FrozenMap[str, int]
@@ -23,9 +25,16 @@ Shown = FrozenMap[str, int]
 
 
 def shown_by(event: ContainerEventResponse) -> Shown | None:
-    """The states in an event; None if it lacks the state of its own subject."""
+    """The states in an event; None if it lacks the state of its own subject.
+
+    Each event shows all containers of its pod. Of many, only the subject counts here: the others have events of their
+    own, and thousands of events with thousands of states each are too many.
+    """
+    statuses = event.containers_statuses
+    if len(statuses) > STATES_AT_MOST:
+        statuses = tuple([each for each in statuses if each.id == event.container_id])
     shown: dict[str, int] = {}
-    for each in event.containers_statuses:
+    for each in statuses:
         shown[each.id] = each.state
     sandbox = event.pod_sandbox_status
     if sandbox is not None and sandbox.id:
@@ -44,13 +53,13 @@ def both(newer: Shown, older: Shown) -> Shown:
     """Combine two reports, whichever came first."""
     if newer == older:
         return newer
-    together = dict(older)
+    together: dict[str, int] = {}
     for each, state in newer.items():
         before = older.get(each, state)
         if state != before:
             state = LOOK if _UNKNOWN in (state, before) else max(state, before)
         together[each] = state
-    return FrozenMap(together)
+    return older | together
 
 
 def news_in(shown: Shown, state_of: Callable[[str], int | None]) -> tuple[str, ...]:

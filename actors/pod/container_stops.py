@@ -16,6 +16,8 @@ worker that began it. Only a sleep goes on for the rest of its time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -50,10 +52,10 @@ NOT_GONE_RETRY_NS = SECOND_NS
 """The runtime reports a container as stopped but still shows it running: stop it again after this."""
 
 
-class EndNoted(Message, frozen=True):
-    """To the worker itself: the decision to end a container is on disk, or could not be written."""
+class EndsNoted(Message, frozen=True):
+    """To the worker itself: the decisions to end these containers are on disk, or could not be written."""
 
-    container_id: str
+    container_ids: tuple[str, ...]
 
 
 class ContainerStopEnded(Message, frozen=True):
@@ -110,6 +112,8 @@ class ContainerStops:
         self.hooks = hooks
         self.ends: dict[str, _End] = {}
         """By container id, until a look shows that it has ended."""
+        self._begun: list[str] | None = None
+        """Ids of containers whose ends have begun in the block `together`; None outside of one."""
         self._ending_all_since_ns: int | None = None
         self.stop_unsettled = False
         """A stop has ended, and no look has followed. `settle` must process the next look even if it shows no
@@ -180,18 +184,21 @@ class ContainerStops:
             return None
         view = self._view
         known = {} if view.pod is None else containers_by_name(view.pod.spec)
-        running = [each.name for each in plan]
-        turn = [each for each in plan if may_stop(each, running, elapsed_ns)] or list(plan)
-        for ending in plan:
-            container = known.get(ending.name)
-            if container is None:
-                [found] = [each for each in view.seen().containers() if each.id == ending.id]
-                container = known_by_notes(found)
-            ip = view.ip() if ending.pre_stop is not None else ""
-            self.request(ending, container, elapsed_ns=elapsed_ns, ip=ip, in_turn=ending in turn)
+        running = {each.name for each in plan}
+        turn = {each.id for each in plan if may_stop(each, running, elapsed_ns)} or {each.id for each in plan}
+        ip = view.ip()
+        with self.together():
+            for ending in plan:
+                container = known.get(ending.name) or self._known_by_notes(ending)
+                self.request(ending, container, elapsed_ns=elapsed_ns, ip=ip, in_turn=ending.id in turn)
         if len(turn) == len(plan):
             return ASK_AGAIN_NS
-        return max(1, min(each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each not in turn))
+        return max(1, min(each.grace_seconds * SECOND_NS - elapsed_ns for each in plan if each.id not in turn))
+
+    def _known_by_notes(self, ending: Ending) -> Container:
+        """A container that the spec of the pod does not name, by what it carries."""
+        (found,) = (each for each in self._view.seen().by_name[ending.name] if each.id == ending.id)
+        return known_by_notes(found)
 
     def _hook_ended(self, message: HookEnd) -> None:
         """A preStop hook has ended, with or without success: ask the container to stop when it is its turn."""
@@ -268,24 +275,46 @@ class ContainerStops:
             deadline_ns = min(deadline_ns, now_ns + before.grace_ns - before.passed_ns(now_ns, wall_ns))
         end = self.ends[ending.id] = _End(ending, container, deadline_ns, in_turn=in_turn, trace=current())
         end.hook = self._hook_of(end, before, ip)
-        container_id, decided = ending.id, self._decided
         if before is None:
             until_wall_ns = wall_ns + deadline_ns - now_ns
-            decided.ends[container_id] = EndNote(wall_ns, until_wall_ns, end.hook is not None, now_ns)
+            self._decided.ends[ending.id] = EndNote(wall_ns, until_wall_ns, end.hook is not None, now_ns)
+        if self._begun is None:
+            self._note((ending.id,))
+        else:
+            self._begun.append(ending.id)
 
-        def then(done: Pending[Any]) -> EndNoted:
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """A block in which ends begin. They are written down at once after it: each write has all decisions."""
+        if self._begun is not None:
+            yield
+            return
+        begun = self._begun = []
+        try:
+            yield
+        finally:
+            self._begun = None
+        if begun:
+            self._note(tuple(begun))
+
+    def _note(self, container_ids: tuple[str, ...]) -> None:
+        """Write the decisions down."""
+        decided = self._decided
+
+        def then(done: Pending[Any]) -> EndsNoted:
             decided.written(done)
-            return EndNoted(container_id)
+            return EndsNoted(container_ids)
 
         self._worker.begin(decided.write, then)
 
-    @handles(EndNoted)
-    def end_noted(self, message: EndNoted) -> None:
-        """The decision is on disk: begin the end."""
-        end = self.ends.get(message.container_id)
-        if end is not None and not end.noted:
-            end.noted = True
-            self._begin_noted(end)
+    @handles(EndsNoted)
+    def ends_noted(self, message: EndsNoted) -> None:
+        """The decisions are on disk: begin the ends."""
+        for container_id in message.container_ids:
+            end = self.ends.get(container_id)
+            if end is not None and not end.noted:
+                end.noted = True
+                self._begin_noted(end)
         self._worker.explain()
 
     def _begin_noted(self, end: _End) -> None:

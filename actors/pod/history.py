@@ -9,15 +9,29 @@ and announces slow work before it begins. A pass without news sends nothing, so 
 
 from __future__ import annotations
 
+import msgspec
+
 from actors.events.history_words import DETAIL_LIMIT, begins, cause_of, decision, end, found, past, shortened
 from actors.kernel import Actor, ActorRef
-from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
+from actors.messages.history import (
+    WAITING_FIRST,
+    WAITING_LAST,
+    HistoryEntry,
+    HistoryKind,
+    NoteHistory,
+    PodWait,
+)
 from actors.model.observed import ObservedPod
 from actors.pod_rules.actions import PodActions
 from actors.pod_rules.lifecycle import BEGINNING, Event, PodStep
 
 _STAGE, _DECISION, _EVENT, _END, _WAIT, _FAILURE = HistoryKind
 _NOTHING: frozenset[tuple[str, str]] = frozenset()
+_NOBODY: frozenset[str] = frozenset()
+
+
+WAITS_AT_MOST = 32
+"""Waits of one pod that are told. Nobody reads more."""
 
 
 class PodHistory:
@@ -27,14 +41,14 @@ class PodHistory:
         self._uid = uid
         self._namespace = self._name = self._decided = ""
         self._life = BEGINNING
-        self._entries: tuple[HistoryEntry, ...] = ()
+        self._entries: list[HistoryEntry] = []
         self._waits: tuple[PodWait, ...] = ()
         self._said: tuple[PodWait, ...] | None = None
         self._looked = False
         self._seen: ObservedPod | None = None
         self._past: tuple[HistoryEntry, ...] = ()
         """Entries about the time before this worker, until they are told."""
-        self._ended: tuple[str, ...] = ()
+        self._ended: frozenset[str] = _NOBODY
         """Ids of containers whose end has been noted, while the runtime lists them."""
 
     def named(self, namespace: str, name: str) -> None:
@@ -50,7 +64,7 @@ class PodHistory:
         both = text + detail
         if len(both) > DETAIL_LIMIT or not both.isprintable():  # nearly all are short enough together
             text, detail = shortened(text), shortened(detail)
-        self._entries += (HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns),)
+        self._entries.append(HistoryEntry(kind, text, detail, at_wall_ns, at_wall_ns))
 
     def moved(self, event: Event, step: PodStep) -> None:
         """Note that an event has moved the pod's life."""
@@ -88,22 +102,24 @@ class PodHistory:
         if observed is self._seen:
             return
         self._seen = observed
-        ended: tuple[str, ...] = ()
+        ended: list[str] = []
         if not self._looked:
-            self._past = tuple([HistoryEntry(_EVENT, *each, each[2]) for each in past(observed)])
+            self._past = tuple([HistoryEntry(_EVENT, *each, each[2]) for each in past(observed)[-WAITING_LAST:]])
         for container in observed.containers():
             if container.exited:
-                ended += (container.id,)
+                ended.append(container.id)
                 if container.id not in self._ended:
                     self.note(_END, *end(container), at_wall_ns=container.finished_at_ns)
             elif not self._looked and container.running:
                 self.note(_EVENT, *found(container))
         self._looked = True
         if ended or self._ended:
-            self._ended = ended
+            self._ended = frozenset(ended)
 
     def waits(self, waits: tuple[PodWait, ...]) -> None:
         """Set everything that the pod waits for now. New waits become part of the history."""
+        if waits:
+            waits = _few(waits)
         if waits != self._waits:
             known = {(wait.subject, wait.text) for wait in self._waits} if waits and self._waits else _NOTHING
             for wait in waits:
@@ -118,7 +134,7 @@ class PodHistory:
 
     def anew(self) -> None:
         """The historian has lost the history: tell again with the next look what can be seen."""
-        self._looked, self._ended, self._said, self._seen = False, (), None, None
+        self._looked, self._ended, self._said, self._seen = False, _NOBODY, None, None
 
     def over(self) -> None:
         """The pod is gone.
@@ -134,9 +150,29 @@ class PodHistory:
         entries, waits, life = self._entries, self._waits, self._life
         if not entries and waits == self._said:
             return
+        if len(entries) > WAITING_FIRST + WAITING_LAST:
+            del entries[WAITING_FIRST:-WAITING_LAST]
         since_ns = life.finished_at_ns or life.terminated_at_ns or life.terminating_at_ns or life.started_at_ns or 0
         self._historian.tell(
-            NoteHistory(self._uid, self._namespace, self._name, life.stage, since_ns, entries, waits, self._past)
+            NoteHistory(self._uid, self._namespace, self._name, life.stage, since_ns, tuple(entries), waits, self._past)
         )
-        self._entries = self._past = ()
+        self._entries, self._past = [], ()
         self._said = waits
+
+
+_MORE = PodWait("the pod", "", "it waits for more than is told here", "the status shows each container")
+
+
+def _few(waits: tuple[PodWait, ...]) -> tuple[PodWait, ...]:
+    """The first of the waits, in short words.
+
+    Those of a pod may be thousands, and name images of any length.
+    """
+    first = tuple(map(_short, waits[:WAITS_AT_MOST]))
+    return (*first, _MORE) if len(waits) > WAITS_AT_MOST else first
+
+
+def _short(wait: PodWait) -> PodWait:
+    if len(wait.subject) + len(wait.text) <= DETAIL_LIMIT:
+        return wait
+    return msgspec.structs.replace(wait, subject=shortened(wait.subject), text=shortened(wait.text))

@@ -17,7 +17,7 @@ from actors.pod.services import PodServices
 from actors.pod.steps.images import PodImages
 from actors.pod.view import PodView, Question
 from actors.start.environment import FileText, Sources, environment
-from actors.start.mounts import has_expressions, wanted_sub_paths
+from actors.start.mounts import empty_dirs, has_expressions, wanted_sub_paths
 from config.objects import Container, Pod
 from runtime.cri.messages import ImageSpec
 
@@ -89,7 +89,7 @@ class PodMounts:
         return {each: await self._file_text(pod, *each, host_paths) for each in files}
 
     async def _file_text(self, pod: Pod, volume: str, path: str, host_paths: Mapping[str, str]) -> FileText:
-        if not any(each.name == volume and each.empty_dir is not None for each in pod.spec.volumes):
+        if volume not in empty_dirs(pod):
             return FileText(error="the volume must be an emptyDir of the pod")
         directory = host_paths.get(volume)
         if directory is None:

@@ -20,5 +20,9 @@ class PodActor(Actor, ABC):
         """Begin a pass after an answer or an order. A handler returns the result."""
 
     @abstractmethod
+    def go_on_soon(self) -> None:
+        """Begin another pass as soon as this one has ended."""
+
+    @abstractmethod
     def explain(self) -> None:
         """Tell the history what the pod waits for now."""

@@ -75,10 +75,11 @@ class PostStarts:
 
         A stop may fail and is retried only on request, so every pass that decides calls this.
         """
-        for container_id, container in self.hooked.items():
-            life = self._view.start_lives.of(container.name)
-            if life.stage is StartStage.UNDONE and life.id == container_id:
-                self._end(container, container_id)
+        with self._stops.together():
+            for container_id, container in self.hooked.items():
+                life = self._view.start_lives.of(container.name)
+                if life.stage is StartStage.UNDONE and life.id == container_id:
+                    self._end(container, container_id)
 
     def drop(self) -> None:
         """The pod ends: stop waiting for hooks."""

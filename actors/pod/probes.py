@@ -10,6 +10,8 @@ held back until its probes have answered.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from actors.kernel import ActorRef, handles
@@ -24,7 +26,7 @@ from actors.pod_status.api_status import pod_ips
 from actors.probes.rules import ADOPTED_JITTER_NS, ProbeKind, terms_of
 from actors.probes.runner import ProbeRunner, probed_containers
 from config.frozen_map import FrozenMap
-from config.objects import Container, Pod, PodStatus
+from config.objects import Container, ContainerStatus, Pod, PodStatus
 from config.pods.identity import containers_by_name
 
 RUNNER = "probes"
@@ -122,11 +124,12 @@ class PodProbes:
     def _running(self, pod: Pod, observed: ObservedPod, status: PodStatus | None) -> tuple[RunningContainer, ...]:
         """Keep a container's entry even when the published state changes, so its probes do not restart."""
         told = {each.id: each for each in self._told.running} if self._told is not None else {}
+        published = _Published(status)
         running: list[RunningContainer] = []
         for container in probed_containers(pod):
             found = observed.newest(container.name)
             if found is not None and found.running and not found.starting:
-                running.append(told.get(found.id) or seen_first(container, found, status))
+                running.append(told.get(found.id) or seen_first(container, found, published.of(found.id)))
         return tuple(running)
 
     def _as_judged(self, told: RunningContainer) -> RunningContainer:
@@ -168,11 +171,28 @@ def _hold_ns(container: Container) -> int:
     return min(MAX_HOLD_NS, max(HOLD_NS, 2 * ADOPTED_JITTER_NS + timeouts_ns))
 
 
-def seen_first(container: Container, found: ObservedContainer, status: PodStatus | None) -> RunningContainer:
-    """A container seen for the first time, with its published state."""
+class _Published:
+    """The published statuses of containers, by the id of the runtime.
+
+    They are read when one is looked for.
+    """
+
+    def __init__(self, status: PodStatus | None) -> None:
+        self._status = status
+        self._by_id: Mapping[str, ContainerStatus] | None = None
+
+    def of(self, container_id: str) -> ContainerStatus | None:
+        if self._by_id is None:
+            status = self._status
+            shown = () if status is None else (*status.init_container_statuses, *status.container_statuses)
+            self._by_id = {each.container_id.partition("://")[2]: each for each in shown if each.container_id}
+        return self._by_id.get(container_id)
+
+
+def seen_first(container: Container, found: ObservedContainer, shown: ContainerStatus | None) -> RunningContainer:
+    """A container seen for the first time. `shown`: its published status, or None."""
     ready = started = None
-    for each in (*status.init_container_statuses, *status.container_statuses) if status is not None else ():
-        if each.container_id and each.container_id.partition("://")[2] == found.id:
-            ready = each.ready if container.readiness_probe is not None else None
-            started = each.started if container.startup_probe is not None else None
+    if shown is not None:
+        ready = shown.ready if container.readiness_probe is not None else None
+        started = shown.started if container.startup_probe is not None else None
     return RunningContainer(found.name, found.id, found.started_at_ns, ready, started)

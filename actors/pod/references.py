@@ -9,8 +9,8 @@ A pod that needs nothing asks nothing. A question without an answer is repeated 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Set
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -61,6 +61,7 @@ SANDBOX = ""
 _THE_SANDBOX = frozenset({SANDBOX})
 
 Answer = TypeVar("Answer", ObjectsRead, PodInputsRead, RuntimeClassRead)
+Made = TypeVar("Made")
 Cached = ConfigMap | Secret
 _NOBODY: frozenset[str] = frozenset()
 _NOTHING = ObjectsRead(None, FrozenMap(), FrozenMap())
@@ -86,15 +87,15 @@ class _Asked(Generic[Answer]):
         self._tag = ReferenceTag(what, 0)
         self._answer: Answer | None = None
         self._at_ns = 0
-        self._used: tuple[str, ...] = ()
-        self.waiters = _NOBODY
+        self._used: Set[str] = _NOBODY
+        self.waiters: Set[str] = _NOBODY
         """Users that wait for an answer; the question may be due again."""
 
     def has_for(self, pod: Pod, user: str) -> bool:
         """Whether there is an answer for `user`. If not, ask, and note that `user` waits."""
         if self.is_fresh() and user not in self._used:
             return True
-        self.waiters |= {user}
+        self.waiters = _with(self.waiters, user)
         self.ask(pod)
         return False
 
@@ -111,8 +112,10 @@ class _Asked(Generic[Answer]):
     def take(self, user: str) -> Answer:
         """The answer, after `has_for` has returned True."""
         assert self._answer is not None, "whoever takes has looked before"
-        self._used += (user,)
-        self.waiters = self.waiters - {user} or _NOBODY
+        self._used = _with(self._used, user)
+        if isinstance(self.waiters, set):
+            self.waiters.discard(user)
+            self.waiters = self.waiters or _NOBODY
         return self._answer
 
     def answered(self, answer: Answer) -> bool:
@@ -122,15 +125,15 @@ class _Asked(Generic[Answer]):
         self._question.answered()
         self._answer, self._at_ns = answer, self._worker.now_ns()
         waited = bool(self.waiters)
-        self._used, self.waiters = (), _NOBODY
+        self._used = self.waiters = _NOBODY
         return waited
 
     def told(self, answer: Answer) -> None:
         """Store an answer that came without a question."""
         self._answer, self._at_ns = answer, self._worker.now_ns()
-        self._used = ()
+        self._used = _NOBODY
 
-    def waiting(self) -> frozenset[str]:
+    def waiting(self) -> Set[str]:
         """Users that wait for an answer on its way."""
         return _NOBODY if self._question.is_due() else self.waiters
 
@@ -143,7 +146,35 @@ class _Asked(Generic[Answer]):
 
     def drop(self) -> None:
         """Drop an answer that nobody will use: it may hold secrets."""
-        self._answer = None
+        self._answer, self._used = None, _NOBODY
+
+
+def _with(users: Set[str], user: str) -> Set[str]:
+    """A set that has the user too. It is changed in place: a pod may have thousands of containers."""
+    if isinstance(users, set):
+        users.add(user)
+        return users
+    return {user}
+
+
+class _OncePerAnswer(Generic[Made]):
+    """What is made of an answer, once for all containers that use the answer."""
+
+    __slots__ = ("_answer", "_made")
+
+    def __init__(self) -> None:
+        self._answer: ObjectsRead | None = None
+        self._made: Made | None = None
+
+    def of(self, answer: ObjectsRead, make: Callable[[], Made]) -> Made:
+        if self._made is None or self._answer is not answer:
+            self._made = make()
+            self._answer = answer
+        return self._made
+
+    def drop(self) -> None:
+        """Forget it: it may hold secrets."""
+        self._answer = self._made = None
 
 
 class PullCredentials(msgspec.Struct, frozen=True):
@@ -164,6 +195,8 @@ class PodReferences:
         self._class: _Asked[RuntimeClassRead] = _Asked(worker, "runtime class", self._ask_for_class)
         self._held: tuple[NeededObject, ...] = ()
         self._said: tuple[str, ...] = ()
+        self._given: _OncePerAnswer[_Given] = _OncePerAnswer()
+        self._entries: _OncePerAnswer[_EntriesAndMissing] = _OncePerAnswer()
 
     # --- the pod's coming and going ---------------------------------------------------------------------------------
 
@@ -213,13 +246,15 @@ class PodReferences:
         """Drop the answers: no container starts now."""
         for each in self._questions():
             each.drop()
+        self._given.drop()
+        self._entries.drop()
 
     def waiting(self) -> frozenset[str]:
         """Names of containers that wait for an answer."""
         every = _NOBODY
         for each in self._questions():
             if each.waiters:
-                every |= each.waiting()
+                every = every.union(each.waiting())
         return every - _THE_SANDBOX if every else every
 
     def _questions(self) -> tuple[_Asked[Any], ...]:
@@ -284,7 +319,9 @@ class PodReferences:
         if not pod_inputs.synced and not is_static(pod):
             text = "services have not yet been read at least once, cannot construct envvars"
             raise ContainerRefusedError("$.spec.enableServiceLinks", text)
-        return _sources(read, pod_inputs, pod_ips, self._services.node.host_ips)
+        return _sources(
+            self._given.of(read, lambda: _given_by(read)), pod_inputs, pod_ips, self._services.node.host_ips
+        )
 
     def credentials_for(self, pod: Pod, user: str, image: str) -> PullCredentials | None:
         """The credentials in the pod's secrets for the image that `user` needs; None: wait.
@@ -296,7 +333,7 @@ class PodReferences:
         if not self._secrets.has_for(pod, user):
             return None
         read = self._secrets.take(user)
-        entries, missing = _entries_of(pull_secrets(pod), read)
+        entries, missing = self._entries.of(read, lambda: _entries_of(pull_secrets(pod), read))
         if missing and missing != self._said:
             text = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
             hint = "attempting to pull the image may not succeed."
@@ -327,7 +364,15 @@ def _has_links(pod: Pod) -> bool:
     return pod.spec.enable_service_links is not False
 
 
-def _sources(read: ObjectsRead, around: PodInputsRead, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> Sources:
+class _Given(msgspec.Struct, frozen=True):
+    """What an answer gives to variables. See `Sources`."""
+
+    config_maps: Mapping[str, Data]
+    secrets: Mapping[str, Data]
+    failures: Mapping[tuple[str, str], str]
+
+
+def _given_by(read: ObjectsRead) -> _Given:
     config_maps: dict[str, Data] = {}
     secrets: dict[str, Data] = {}
     failures = {(ref.kind, ref.name): each.reason for ref, each in read.failures.items() if not each.not_found}
@@ -341,10 +386,14 @@ def _sources(read: ObjectsRead, around: PodInputsRead, pod_ips: tuple[str, ...],
             failures[SECRET, ref.name] = f"couldn't read {ref}: {fault}"
         else:
             secrets[ref.name] = {key: each.decode("utf-8", "surrogateescape") for key, each in data.items()}
+    return _Given(config_maps, secrets, failures)
+
+
+def _sources(given: _Given, around: PodInputsRead, pod_ips: tuple[str, ...], host_ips: tuple[str, ...]) -> Sources:
     return Sources(
-        config_maps=config_maps,
-        secrets=secrets,
-        failures=failures,
+        config_maps=given.config_maps,
+        secrets=given.secrets,
+        failures=given.failures,
         services=around.services,
         allocatable=around.allocatable,
         pod_ips=pod_ips,
@@ -352,7 +401,10 @@ def _sources(read: ObjectsRead, around: PodInputsRead, pod_ips: tuple[str, ...],
     )
 
 
-def _entries_of(refs: tuple[ObjectRef, ...], read: ObjectsRead) -> tuple[list[tuple[Secret, Entries]], tuple[str, ...]]:
+_EntriesAndMissing: TypeAlias = tuple[list[tuple[Secret, Entries]], tuple[str, ...]]
+
+
+def _entries_of(refs: tuple[ObjectRef, ...], read: ObjectsRead) -> _EntriesAndMissing:
     """Each secret with its credentials, in order; and the names of secrets that yield none."""
     entries: list[tuple[Secret, Entries]] = []
     missing = []

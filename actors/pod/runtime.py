@@ -26,7 +26,15 @@ import msgspec
 
 from actors.kernel import Actor, Interrupted, Message, Pending, handles
 from actors.messages.pods import LookAgain
-from actors.model.observed import ObservedContainer, ObservedSandbox, observed_container, observed_sandbox
+from actors.model.observed import (
+    ObservedContainer,
+    ObservedPod,
+    ObservedSandbox,
+    observe,
+    observed_container,
+    observed_sandbox,
+    with_refreshed,
+)
 from actors.model.runtime_shown import Shown, is_behind, news_in
 from runtime.cri import Cri, CriError
 from runtime.cri.messages import (
@@ -95,6 +103,7 @@ class PodObserver:
     def __init__(self, actor: Actor, cri: Cri, uid: str) -> None:
         self._actor = actor
         self._cri = cri
+        self._picture = ObservedPod(uid)
         labels = {POD_UID_LABEL: uid}
         self._list_sandboxes = ListPodSandboxRequest(filter=PodSandboxFilter(label_selector=labels))
         self._list_containers = ListContainersRequest(filter=ContainerFilter(label_selector=labels))
@@ -104,6 +113,10 @@ class PodObserver:
         """The last seen state of each sandbox and container, by id."""
         self.changes = 0
         """How often the seen picture has changed; an equal number means an equal picture."""
+        self._pictured = 0
+        """The number of changes that `_picture` shows."""
+        self._refreshed: dict[str, ObservedContainer] | None = None
+        """By id: the containers seen since then, if nothing else has changed. None: anything may have."""
         self._complete = False
         """Everything has been listed, and no doubt has come up since."""
         self._doubtful: set[str] = set()
@@ -228,6 +241,7 @@ class PodObserver:
             known.pop(each, None)
             self._states.pop(each, None)
             self.changes += 1
+            self._refreshed = None
         except BaseException:  # cancelled, or no answer in time
             self._still_in_doubt(each)
             raise
@@ -243,6 +257,10 @@ class PodObserver:
         known[each] = observed
         self._states[each] = state
         self.changes += 1
+        if not isinstance(observed, ObservedContainer):
+            self._refreshed = None
+        elif self._refreshed is not None:
+            self._refreshed[each] = observed
 
     def _those(self, listed: list[str], known: dict[str, Observed]) -> dict[str, Observed]:
         """The known ones among `listed`, in that order."""
@@ -254,11 +272,23 @@ class PodObserver:
         for gone in known.keys() - those.keys():
             del self._states[gone]
         self.changes += 1
+        self._refreshed = None
         return those
 
     def seen(self) -> Look:
-        """The picture after the last look and the refreshes since."""
+        """What the last look and the refreshes since have shown."""
         return tuple(self._sandboxes.values()), tuple(self._containers.values())
+
+    def picture(self) -> ObservedPod:
+        """The same as one picture. It is the same object as long as nothing has changed."""
+        if self._pictured != self.changes:
+            self._picture = (
+                observe(self._picture.uid, *self.seen())
+                if self._refreshed is None
+                else with_refreshed(self._picture, self._refreshed.values())
+            )
+            self._pictured, self._refreshed = self.changes, {}
+        return self._picture
 
 
 class RuntimeCallEnded(Message, frozen=True):

@@ -174,7 +174,7 @@ class PodSync:
         spec = this.pod.spec
         pause_ns = self._row.pause_ns(len(spec.init_containers) + len(spec.containers))
         if not pause_ns:
-            parts.worker.ref.tell(LookAgain(runtime=False))
+            parts.worker.go_on_soon()
             return
         text = f"what was done has changed nothing: it is still to {decision(actions)[0]}"
         at_ns = parts.worker.wall_ns() + pause_ns

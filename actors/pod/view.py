@@ -7,7 +7,7 @@ Only the parts of one worker share it. A look at the runtime may fail; what was 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any, TypeVar
 
 from actors.kernel import Actor, Lane, Pending, Rank
@@ -15,7 +15,7 @@ from actors.messages.events import pod_event
 from actors.messages.pods import LookAgain, RuntimePod, RuntimeStateObserved
 from actors.messages.status import PodStatusChanged
 from actors.model.disk_lane import DISK_LANE_SIZE
-from actors.model.observed import ObservedPod, observe, with_starting
+from actors.model.observed import ObservedPod, with_starting
 from actors.pod.decided_ends import DecidedEnds
 from actors.pod.history import PodHistory
 from actors.pod.runtime import PodObserver
@@ -29,6 +29,7 @@ from actors.pod_status.conditions import ResizeCondition
 from actors.pod_status.whole_resources import MEMORY_UNLIMITED_V1
 from config.objects import Pod, PodStatus
 from config.pods.identity import field_path, is_critical
+from runtime.metrics.pod_statuses import count_changes
 
 T = TypeVar("T")
 
@@ -86,8 +87,10 @@ class StartLives:
         before = self.of(name)
         life = self._lives[name] = advance(before, event)
         if before.stage in RUNS_UNSTARTED or life.stage in RUNS_UNSTARTED:
-            running = frozenset(each.id for each in self._lives.values() if each.stage in RUNS_UNSTARTED)
-            self.unstarted = running or _NONE
+            ids = {before.id} if before.stage in RUNS_UNSTARTED else _NONE
+            now = {life.id} if life.stage in RUNS_UNSTARTED else _NONE
+            if ids != now:
+                self.unstarted = (self.unstarted - ids | now) or _NONE
         return life
 
     def of(self, name: str) -> StartLife:
@@ -146,7 +149,9 @@ class PodView:
         self.decided = DecidedEnds(worker, services.files, services.node.root_directory, uid, self.on_disk)
         """What was decided about its containers."""
         self._seen = ObservedPod(uid)
-        self._seen_from: tuple[int, frozenset[str]] = (-1, _NONE)
+        self._seen_from: ObservedPod | None = None
+        self._seen_with: Set[str] = _NONE
+        """The `start_lives.unstarted` that `_seen` shows."""
         self._disk: Lane | None = None
 
     def has_started(self) -> bool:
@@ -163,6 +168,12 @@ class PodView:
             or self.has_started()
             or any(life.stage in WAITS for life in self.start_lives.all().values())
         )
+
+    def containers(self) -> int:
+        """How many containers the pod has, or is to have."""
+        spec = None if self.pod is None else self.pod.spec
+        asked = 0 if spec is None else len(spec.init_containers) + len(spec.containers) + len(spec.ephemeral_containers)
+        return max(asked, len(self._seen.by_name))
 
     def runtime_observed(self, runtime: RuntimeStateObserved) -> None:
         """Keep what the runtime says of itself. A runtime that is away says nothing, so its name stays."""
@@ -196,12 +207,10 @@ class PodView:
 
     def seen(self) -> ObservedPod:
         """The picture after the last look and the calls since."""
-        made_from = (self._observer.changes, self.start_lives.unstarted)
-        if made_from != self._seen_from:
-            seen = observe(self.uid, *self._observer.seen())
-            unstarted = self.start_lives.unstarted
-            self._seen = with_starting(seen, unstarted) if unstarted else seen
-            self._seen_from = made_from
+        picture, unstarted = self._observer.picture(), self.start_lives.unstarted
+        if picture is not self._seen_from or unstarted is not self._seen_with:
+            self._seen = with_starting(picture, unstarted) if unstarted else picture
+            self._seen_from, self._seen_with = picture, unstarted
         return self._seen
 
     def ip(self) -> str:
@@ -224,6 +233,8 @@ class PodView:
         """Tell the status manager a status that it does not have yet."""
         pod = self.pod
         if pod is not None and (status != self.published or final != self.final):
+            if self.published is not None and status is not self.published:
+                count_changes(self._services.meters, self.published, status)
             self.published, self.final = status, final
             self._services.status_manager.tell(PodStatusChanged(pod, status, final, life=self.born_ns))
 

@@ -40,6 +40,7 @@ from actors.pod.end import PodEnd
 from actors.pod.one_pass import CONTINUE, Continue, Outcome, may_take_long
 from actors.pod.parts import PodParts
 from actors.pod.pass_traces import PassTraces
+from actors.pod.passes_in_a_row import rest_ns
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.probes import RUNNER
 from actors.pod.services import PodServices
@@ -78,7 +79,8 @@ RETRY_JITTER = 0.5
 """A failed pass is retried after this, plus up to half of it (spec 2.1)."""
 
 _GO_ON = LookAgain(runtime=False)
-_NEXT_PASS_TIMERS: frozenset[Hashable] = frozenset({"look", "retry"})
+_GATHER = "gather"
+_NEXT_PASS_TIMERS: frozenset[Hashable] = frozenset({"look", "retry", _GATHER})
 """Timers that any pass makes needless."""
 _ENDED = (PodStage.TERMINATED, PodStage.FINISHED)
 """No container runs; only cleaning up is left."""
@@ -110,6 +112,8 @@ class PodWorker(PodActor):
         self._last_trouble = ""
         self._has_turn = services.node.starts_at_once > 0
         self._given_back_ns: int | None = None
+        self._rests_until_ns = 0
+        """Until then a large pod gathers news for its next pass; 0: it does not."""
         self._measures = PassMeters(services.meters)
         self._traces = None if services.tracer is None else PassTraces(services.tracer)
 
@@ -226,12 +230,21 @@ class PodWorker(PodActor):
     def go_on(self) -> Pass | None:
         """Begin a pass, or if more messages wait, send a message to itself that will.
 
-        The last look at the runtime stays valid, except for what is in doubt.
+        A large pod rests between two passes. The last look at the runtime stays valid, except for what is in doubt.
         """
+        if self._rests_until_ns and (left_ns := self._rests_until_ns - self.now_ns()) > 0:
+            self.after(left_ns, _GO_ON, key=_GATHER)
+            return None
         if self.has_mail():
             self.ref.tell(_GO_ON)
             return None
         return self.look(_GO_ON)
+
+    def go_on_soon(self) -> None:
+        if pause_ns := rest_ns(self._view.containers()):
+            self.after(pause_ns, _GO_ON, key=_GATHER)
+        else:
+            self.ref.tell(_GO_ON)
 
     @handles(RuntimeTold)
     def runtime_told(self, message: RuntimeTold) -> Pass | None:
@@ -262,6 +275,8 @@ class PodWorker(PodActor):
         if retry_ns is not None:
             # Use a timer of its own: the pass may have set one that is due sooner.
             self.after(retry_ns, LookAgain(), key="retry")
+        if pause_ns := rest_ns(self._view.containers()):
+            self._rests_until_ns = self.now_ns() + pause_ns
         self._measures.passed(_OPERATIONS.get(began), self._view.pod, self.now_ns() - began_ns, self.wall_ns)
         self._tell_waits(failed)
         if self._has_turn and (failed is not None or self._has_started_or_waits(outcome)):

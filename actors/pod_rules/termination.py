@@ -11,7 +11,7 @@ If the spec of a pod is lost (an orphan of the runtime), the plan is made from t
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -37,7 +37,10 @@ class GraceCause(enum.Enum):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How to end one container. `after`: names of containers that must end first, while there is grace."""
+    """How to end one container. `after`: names of containers that must end first, while there is grace.
+
+    Those wait for others in turn, which are not named again: a pod may have thousands of sidecars.
+    """
 
     id: str
     name: str
@@ -106,21 +109,22 @@ def plan_ending(pod: Pod, observed: ObservedPod, override: int | None = None) ->
     Containers that the spec does not name end like regular ones.
     """
     sidecars, by_name = sidecar_names(pod.spec), containers_by_name(pod.spec)
+    among_sidecars = frozenset(sidecars)
     first: list[Ending] = []
     for observed_container in observed.containers():
-        if observed_container.may_run and observed_container.name not in sidecars:
+        if observed_container.may_run and observed_container.name not in among_sidecars:
             first.append(_ending(pod, by_name.get(observed_container.name), observed_container, override))
     if not sidecars:
         return tuple(first)
-    after = [container.name for container in pod.spec.containers if _may_run(observed, container.name)]
+    after = tuple([container.name for container in pod.spec.containers if _may_run(observed, container.name)])
     last: list[Ending] = []
     for name in reversed(sidecars):
         for observed_container in observed.by_name.get(name, ()):
             if observed_container.may_run:
                 ending = _ending(pod, by_name[name], observed_container, override)
-                last.append(msgspec.structs.replace(ending, after=tuple(after)))
+                last.append(msgspec.structs.replace(ending, after=after))
         if _may_run(observed, name):
-            after.append(name)
+            after = (name,)
     return (*first, *last)
 
 
@@ -164,12 +168,11 @@ def left_of(observed: ObservedPod) -> tuple[ObservedContainer, ...] | None:
     return containers if orderly else None
 
 
-def may_stop(ending: Ending, running: Iterable[str], elapsed_ns: int) -> bool:
+def may_stop(ending: Ending, running: Collection[str], elapsed_ns: int) -> bool:
     """Whether this container may be stopped: none of those it waits for runs, or the grace is used up."""
     if not ending.after or elapsed_ns >= ending.grace_seconds * _SECOND_NS:
         return True
-    names = set(running)
-    return not any(name in names for name in ending.after)
+    return not any(name in running for name in ending.after)
 
 
 def _may_run(observed: ObservedPod, name: str) -> bool:

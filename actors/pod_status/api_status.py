@@ -268,11 +268,11 @@ def _group(
     view: StatusView, containers: Iterable[Container], kind: ContainerKind, previous: tuple[ContainerStatus, ...]
 ) -> tuple[ContainerStatus, ...]:
     old = dict(zip(map(_name_of, previous), previous, strict=True))
-    statuses: tuple[ContainerStatus, ...] = ()
+    statuses: list[ContainerStatus] = []
     for container in containers:
         of_kind = ContainerKind.SIDECAR if kind is ContainerKind.INIT and is_sidecar(container) else kind
-        statuses += (container_status(view, container, of_kind, old.get(container.name)),)
-    return statuses
+        statuses.append(container_status(view, container, of_kind, old.get(container.name)))
+    return tuple(statuses)
 
 
 def _sorted(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:

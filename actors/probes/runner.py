@@ -154,6 +154,8 @@ class ProbeRunner(Actor):
         self._well: dict[ProbeKey, _Asker] = {}
         """Waiting probes for which one more success changes nothing."""
         self._told: ProbeResults | None = None
+        self._unsaid = True
+        """A verdict has changed since the last look at all of them."""
 
     def on_start(self) -> None:
         self._worker.tell(ProbeRunnerStarted())
@@ -165,7 +167,7 @@ class ProbeRunner(Actor):
 
     @handles(TellVerdicts)
     def tell_verdicts(self, _: TellVerdicts) -> None:
-        self._told = None
+        self._told, self._unsaid = None, True
         self._tell()
 
     # --- what there is to ask ---------------------------------------------------------------------------------------
@@ -189,6 +191,7 @@ class ProbeRunner(Actor):
             life = self._lives.get(key)
             if life is None:
                 self._lives[key] = beginning(terms)
+                self._unsaid = True
                 if key.kind.ends_containers:
                     self._ticks_from_ns[key] = self.now_ns() + self._jitter_ns(key, terms)
             elif life.terms != terms:
@@ -203,6 +206,7 @@ class ProbeRunner(Actor):
         self._drop(key)
         self.cancel_timer(key)
         del self._lives[key]
+        self._unsaid = True
         self._ticks_from_ns.pop(key, None)
         forget_probe(self._services.meters, pod, key.container, key.kind)
 
@@ -238,6 +242,8 @@ class ProbeRunner(Actor):
         if after is before:
             return
         self._lives[key] = after
+        if after.result is not before.result or after.container_id != before.container_id:
+            self._unsaid = True
         self._well.pop(key, None)
         under_way = before.stage is ProbeStage.CHECKING
         if under_way and (after.stage is not ProbeStage.CHECKING or after.check != before.check):
@@ -363,6 +369,9 @@ class ProbeRunner(Actor):
 
     def _tell(self) -> None:
         """Send the verdicts to the worker if they have changed."""
+        if not self._unsaid:
+            return  # as after nearly every check; a pod may have thousands of probes
+        self._unsaid = False
         results = self._results()
         if results != self._told:
             self._told = results

@@ -8,6 +8,7 @@ Such a pod is rejected for good. Pure: the abilities of the machine are given.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -15,7 +16,8 @@ from actors.resources.verdict import Rejected
 from actors.start.cri_configs import dotted
 from actors.start.security import apparmor_profile
 from config.kubelet.validation import IPC_SYSCTLS
-from config.objects import Container, Pod
+from config.objects import Container, Pod, Sysctl
+from config.pods.once_per_spec import OncePerSpecAnd
 from runtime.cri.messages import ProfileType
 
 SAFE_SYSCTLS = {
@@ -55,11 +57,18 @@ class Abilities(msgspec.Struct, frozen=True):
 def sysctl_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
     """The rejection of a pod that asks for a forbidden sysctl."""
     whole = pod.spec.security_context
-    for sysctl in whole.sysctls if whole is not None else ():
-        fault = sysctl_fault(sysctl.name, pod, abilities)
-        if fault:
-            return Rejected(FORBIDDEN, fault)
-    return None
+    if whole is None or not whole.sysctls:
+        return None
+    sysctls = whole.sysctls
+    return _sysctls.of(pod.spec, (abilities,), None, lambda: _first_fault(sysctls, pod, abilities))
+
+
+_sysctls: OncePerSpecAnd[Rejected | None] = OncePerSpecAnd(at_most=2)
+
+
+def _first_fault(sysctls: Iterable[Sysctl], pod: Pod, abilities: Abilities) -> Rejected | None:
+    faults = (sysctl_fault(each.name, pod, abilities) for each in sysctls)
+    return next((Rejected(FORBIDDEN, fault) for fault in faults if fault), None)
 
 
 def groups_rejection(pod: Pod, groups_policy: bool) -> Rejected | None:
@@ -72,7 +81,7 @@ def groups_rejection(pod: Pod, groups_policy: bool) -> Rejected | None:
 
 def apparmor_rejection(pod: Pod, abilities: Abilities) -> Rejected | None:
     """The rejection of a pod that wants AppArmor on a kernel without it."""
-    if abilities.apparmor or not any(_confined(pod, each) for each in _everyone(pod)):
+    if abilities.apparmor or not _wants_apparmor(pod):
         return None
     return Rejected(APPARMOR, "Cannot enforce AppArmor: AppArmor is not enabled on the host")
 
@@ -91,6 +100,14 @@ def sysctl_fault(name: str, pod: Pod, abilities: Abilities) -> str:
 
 def _everyone(pod: Pod) -> tuple[Container, ...]:
     return (*pod.spec.init_containers, *pod.spec.containers, *pod.spec.ephemeral_containers)
+
+
+def _wants_apparmor(pod: Pod) -> bool:
+    notes = pod.metadata.annotations
+    return _confinements.of(pod.spec, (notes,), None, lambda: any(_confined(pod, each) for each in _everyone(pod)))
+
+
+_confinements: OncePerSpecAnd[bool] = OncePerSpecAnd(at_most=64)
 
 
 def _confined(pod: Pod, container: Container) -> bool:

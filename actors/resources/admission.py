@@ -20,7 +20,7 @@ from actors.resources.preemption import NoVictimsError, victims
 from actors.resources.verdict import Rejected
 from config.objects import Node, Pod, Taint
 from config.pods.identity import QosClass, qos_class
-from config.pods.node_selection import tolerated
+from config.pods.node_selection import tolerates
 
 EVICTED = "Evicted"
 SHUTDOWN = Rejected("NodeShutdown", "Pod was rejected as the node is shutting down.")
@@ -98,7 +98,7 @@ def pressure_rejection(pod: Pod, critical: bool, pressure: NodePressure) -> Reje
         return None
     names = pressure.names()
     if names == ("MemoryPressure",) and (
-        qos_class(pod) is not QosClass.BEST_EFFORT or tolerated(MEMORY_TAINT, pod.spec.tolerations)
+        qos_class(pod) is not QosClass.BEST_EFFORT or tolerates(pod.spec, MEMORY_TAINT)
     ):
         return None
     return Rejected(EVICTED, f"The node had condition: [{' '.join(names)}]. ")

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from actors.kernel import Actor, Message, Pending, Rank, handles
-from actors.model.allocation import NOTHING_KEPT, Book, KeptBook, actuated_in, book_in
+from actors.model.allocation import NOTHING_KEPT, Book, KeptBook, WrittenBook, actuated_in, book_in
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.resources.book_saves import BookSaves
 from runtime.files.state_file import UnreadableStateError
@@ -108,7 +108,7 @@ class BookKeeper:
         if self.book is None or (number := self._saves.begin()) is None:
             return
         written = self.book.written(without=self._reserved)
-        save = partial(self._on_disk, self._file.save, written.allocated, written.actuated)
+        save = partial(self._on_disk, _save, self._file, written)
         self._manager.attempt(save, lambda _, error: BookSaved(number, error))
         self._manager.after(SAVE_PATIENCE_NS, SaveLate(number), key=("save", number))
 
@@ -146,6 +146,11 @@ class BookKeeper:
     def save_again(self, _: SaveAgain) -> None:
         self._saves_later = False
         self.save()
+
+
+def _save(file: AllocationFile, written: WrittenBook) -> None:
+    """Write both files, on the lane."""
+    file.save(written.allocated, written.actuated)
 
 
 def _read(file: AllocationFile) -> KeptBook | None:

@@ -35,10 +35,11 @@ from actors.messages.node import NodePressureObserved
 from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
 from actors.messages.shutdown import NodeShutdownObserved
 from actors.model.allocation import Allocation, Book, allocation_of
-from actors.model.pod_resources import resources_of, same_resources
+from actors.model.kubelet_records import record_of
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.resources.abilities import Abilities
 from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, NodePressure, Preempts, Snapshot, admit
+from actors.resources.affinities import Affinities
 from actors.resources.book_keeper import WAITS_FOR_DISK, BookKeeper
 from actors.resources.preemption import MESSAGE, REASON
 from actors.resources.resize.infeasible import BY_DEFAULT, ResizeRules
@@ -47,6 +48,7 @@ from actors.resources.resize.resizes import Resizes
 from actors.resources.verdict import Rejected
 from config.api.resources import NODES
 from config.objects import Node, ObjectMeta, Pod
+from config.pods.requests import host_port_sets
 from config.values.quantity import QuantityError
 from runtime.api import Api, get
 from runtime.metrics import kubelet as names
@@ -75,6 +77,7 @@ class ResourceManagerActor(Actor):
 
     _keeper = part(BookKeeper)
     _resizes = part(Resizes)
+    _affinities = part(Affinities)
 
     def __init__(
         self,
@@ -111,6 +114,7 @@ class ResourceManagerActor(Actor):
         self._doubtful: set[str] = set()
         """Pods that only the node's labels reject, while the node is read again."""
         self._reading_node = False
+        self._affinities = Affinities(self, self._affinity_read)
         self._unsaid: dict[str, int] = {}
         """UID of an admitted pod -> the version that must be on disk before its worker is told."""
         self._keeper = BookKeeper(self, file, self._heirs, self._consider_all, self._saved_late, self._saved)
@@ -186,8 +190,19 @@ class ResourceManagerActor(Actor):
             self._take(asked, wanted)
         elif self._node is None or not _says_enough(self._node, wanted):
             asked.worker.tell(AdmissionWaits(WAITS_FOR_NODE))
-        elif not self._heirs.get(uid):
+        elif not self._heirs.get(uid) and self._affinities.are_known(asked.pod, self._node):
             self._decide(asked, wanted, book, self._node)
+
+    def _affinity_read(self, uid: str, node: Node, again: bool) -> None:
+        """The affinity of a pod has been evaluated. `again`: the node was read for it."""
+        asked = self._asking.get(uid)
+        if asked is None:
+            return
+        if again:
+            self._decide_again(asked, node)
+        else:
+            self._consider(asked)
+        self._keeper.save()
 
     def _decide(self, asked: AdmitPod, wanted: Allocation, book: Book, node: Node) -> None:
         uid = wanted.uid
@@ -221,7 +236,7 @@ class ResourceManagerActor(Actor):
 
     def _take(self, asked: AdmitPod, wanted: Allocation | None) -> None:
         if wanted is not None and self._keeper.book is not None:
-            self._keeper.book.put(wanted)
+            self._keeper.book.put(wanted, host_port_sets(asked.pod.spec))
             self._keeper.book.record(asked.pod)
             self._keeper.changed()
         uid = asked.pod.metadata.uid
@@ -246,15 +261,12 @@ class ResourceManagerActor(Actor):
 
         The containers may have been made with other resources.
         """
-        if self._keeper.book is None:
+        records = None if self._keeper.book is None else self._keeper.book.records(asked.pod.metadata.uid)
+        if records is None:
             return
-        uid = asked.pod.metadata.uid
-        given, actuated = self._keeper.book.resources(uid), self._keeper.book.actuated(uid)
-        if given is None or actuated is None:
-            return
-        as_asked = same_resources(given, resources_of(asked.pod.spec)) and same_resources(given, actuated)
-        if asked.runs or not as_asked:
-            asked.worker.tell(PodAllocated(given, actuated))
+        given, told = records
+        if asked.runs or not given == told == record_of(asked.pod.spec):
+            asked.worker.tell(PodAllocated(given, told))
 
     def _reject(self, asked: AdmitPod, verdict: Rejected) -> None:
         del self._asking[asked.pod.metadata.uid]
@@ -265,7 +277,7 @@ class ResourceManagerActor(Actor):
         assert self._keeper.book is not None, "nothing is decided without the book"
         uid = wanted.uid
         self._heirs[uid] = {victim.uid for victim in verdict.victims}
-        self._keeper.book.put(wanted)
+        self._keeper.book.put(wanted, host_port_sets(asked.pod.spec))
         self._end_victims(verdict.victims, verdict.short_of)
         victims = ", ".join(f"{victim.namespace}/{victim.name}" for victim in verdict.victims)
         asked.worker.tell(AdmissionWaits(f"others make way for it: {victims}"))
@@ -297,6 +309,7 @@ class ResourceManagerActor(Actor):
         self._asking.pop(uid, None)
         self._unsaid.pop(uid, None)
         self._doubtful.discard(uid)
+        self._affinities.forget(uid)
         self._heirs.pop(uid, None)
         self._resizes.forget(uid)
         self._release(uid)
@@ -354,15 +367,21 @@ class ResourceManagerActor(Actor):
         doubtful, self._doubtful = self._doubtful, set()
         for uid in sorted(doubtful):
             asked = self._asking.get(uid)
-            if asked is None or node is None or self._keeper.book is None:
-                continue
-            wanted = allocation_of(asked.pod)
-            verdict = admit(asked.pod, wanted, self._snapshot(node, self._keeper.book, asked))
-            if isinstance(verdict, NodeIsStale):
-                self._reject(asked, verdict.otherwise)
-            else:
-                self._decide(asked, wanted, self._keeper.book, node)
+            if asked is not None and node is not None and self._affinities.are_known(asked.pod, node, again=True):
+                self._decide_again(asked, node)
         self._keeper.save()
+
+    def _decide_again(self, asked: AdmitPod, node: Node) -> None:
+        """Decide by the labels of this node, which were just read."""
+        book = self._keeper.book
+        if book is None:
+            return
+        wanted = allocation_of(asked.pod)
+        verdict = admit(asked.pod, wanted, self._snapshot(node, book, asked))
+        if isinstance(verdict, NodeIsStale):
+            self._reject(asked, verdict.otherwise)
+        else:
+            self._decide(asked, wanted, book, node)
 
 
 def _end_victim(worker: ActorRef) -> None:

@@ -9,6 +9,7 @@ data, and nobody has checked static pods and those that were bound by hand. The 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import nsmallest
 from typing import TypeAlias
 
 import msgspec
@@ -17,7 +18,8 @@ from actors.model.allocation import Allocation, Book
 from actors.resources.verdict import Rejected
 from config.objects import Node, Pod
 from config.pods.identity import is_static
-from config.pods.node_selection import NO_EXECUTE, selected, tolerated
+from config.pods.node_selection import NO_EXECUTE, selected, tolerates
+from config.pods.requests import host_port_sets
 from config.values.quantity import NANOS, parse_quantity
 
 PODS = "pods"
@@ -25,6 +27,8 @@ CPU = "cpu"
 FIRST = (CPU, "memory", "ephemeral-storage")
 """The order in which shortages are reported; the first is the reason in the status."""
 
+UNKNOWN_AT_MOST = 8
+"""Resources that the node lacks altogether, of those that are counted as short."""
 NODE_AFFINITY = "NodeAffinity"
 OS = "linux"
 OS_LABEL = "kubernetes.io/os"
@@ -87,8 +91,10 @@ def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]
         yield Shortage(PODS, NANOS, len(book) * NANOS, places)
     if not wanted.requests:
         return
-    others = sorted(resource for resource in wanted.requests if resource not in FIRST)
-    for resource in (*FIRST, *others):
+    # A pod may ask for thousands of resources. Of those that the node does not have, the first tell enough.
+    unknown = wanted.requests.keys() - allocatable.keys() - frozenset(FIRST)
+    known = wanted.requests.keys() & allocatable.keys() - frozenset(FIRST)
+    for resource in (*FIRST, *sorted({*known, *nsmallest(UNKNOWN_AT_MOST, unknown)})):
         requested = wanted.requests.get(resource, 0)
         if not requested:
             continue
@@ -103,10 +109,10 @@ def _mismatches(pod: Pod, wanted: Allocation, node: Node, book: Book) -> Iterato
         yield Mismatch(NODE_AFFINITY, "node(s) didn't match Pod's node affinity/selector")
     if spec.node_name and spec.node_name != meta.name:
         yield Mismatch("NodeName", "node(s) didn't match the requested node name")
-    if wanted.ports and any(book.takes_port(port) for port in wanted.ports):
+    if book.takes_ports(host_port_sets(spec)):
         yield Mismatch("NodePorts", "node(s) didn't have free ports for the requested pod ports")
     for taint in node.spec.taints:
-        if taint.effect == NO_EXECUTE and not (is_static(pod) or tolerated(taint, spec.tolerations)):
+        if taint.effect == NO_EXECUTE and not (is_static(pod) or tolerates(spec, taint)):
             yield Mismatch("TaintToleration", "node(s) had taints that the pod didn't tolerate")
             break
 

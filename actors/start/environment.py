@@ -410,11 +410,24 @@ def _shows_amounts(container: Container) -> bool:
 
 def document_path(spec: PodSpec, container: Container) -> str:
     """The document path of a container of that spec: `$.spec.containers[0]`."""
+    ephemeral, others = _document_paths(spec)
     if isinstance(container, EphemeralContainer):
-        field, group = "ephemeralContainers", [each.name for each in spec.ephemeral_containers]
-    elif any(each.name == container.name for each in spec.containers):
-        field, group = "containers", [each.name for each in spec.containers]
-    else:
-        field, group = "initContainers", [each.name for each in spec.init_containers]
-    index = group.index(container.name) if container.name in group else 0
-    return f"$.spec.{field}[{index}]"
+        return ephemeral.get(container.name, "$.spec.ephemeralContainers[0]")
+    return others.get(container.name, "$.spec.initContainers[0]")
+
+
+@once_per_spec
+def _document_paths(spec: PodSpec) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """By name: the paths of ephemeral containers, and of the others. The first of a name counts."""
+    regular = _paths_of("containers", spec.containers)
+    return _paths_of("ephemeralContainers", spec.ephemeral_containers), {
+        **_paths_of("initContainers", spec.init_containers),
+        **regular,
+    }
+
+
+def _paths_of(field: str, group: tuple[Container, ...]) -> dict[str, str]:
+    paths: dict[str, str] = {}
+    for index, container in enumerate(group):
+        paths.setdefault(container.name, f"$.spec.{field}[{index}]")
+    return paths

@@ -44,7 +44,29 @@ def _of_agent(spec: PodSpec) -> frozenset[str]:
 
 def image_volumes(pod: Pod) -> frozenset[str]:
     """Names of the volumes that the runtime mounts from images."""
-    return frozenset(volume.name for volume in pod.spec.volumes if volume.image is not None)
+    return _of_images(pod.spec)
+
+
+def empty_dirs(pod: Pod) -> frozenset[str]:
+    """Names of the emptyDirs of the pod."""
+    return _empty_dirs(pod.spec)
+
+
+@once_per_spec
+def _empty_dirs(spec: PodSpec) -> frozenset[str]:
+    return frozenset(volume.name for volume in spec.volumes if volume.empty_dir is not None)
+
+
+@once_per_spec
+def _of_images(spec: PodSpec) -> frozenset[str]:
+    return frozenset(volume.name for volume in spec.volumes if volume.image is not None)
+
+
+@once_per_spec
+def _read_only_claims(spec: PodSpec) -> frozenset[str]:
+    """Names of the volumes whose claims the pod mounts read only."""
+    claims = ((volume.name, volume.persistent_volume_claim) for volume in spec.volumes)
+    return frozenset(name for name, claim in claims if claim is not None and claim.read_only)
 
 
 def wanted_sub_paths(
@@ -246,7 +268,7 @@ def container_devices(pod: Pod, container: Container, path: str, paths: Mapping[
     """
     if not container.volume_devices:
         return ()
-    claims = {volume.name: volume.persistent_volume_claim for volume in pod.spec.volumes}
+    read_only = _read_only_claims(pod.spec)
     devices: list[Device] = []
     for index, device in enumerate(container.volume_devices):
         host_path = paths.get(device.name)
@@ -254,8 +276,6 @@ def container_devices(pod: Pod, container: Container, path: str, paths: Mapping[
             raise ContainerRefusedError(
                 f"{path}.volumeDevices[{index}].name", f"volume {device.name!r} is not there yet"
             )
-        claim = claims.get(device.name)
-        read_only = claim is not None and bool(claim.read_only)
-        permissions = "r" if read_only else "mrw"
+        permissions = "r" if device.name in read_only else "mrw"
         devices.append(Device(container_path=device.device_path, host_path=host_path, permissions=permissions))
     return tuple(devices)

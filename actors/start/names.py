@@ -14,7 +14,8 @@ from functools import lru_cache
 import msgspec
 
 from actors.model.refusal import ContainerRefusedError
-from config.objects import Pod, PodDNSConfig
+from config.objects import Pod, PodDNSConfig, PodSpec
+from config.pods.once_per_spec import once_per_spec
 from runtime.cri.messages import DNSConfig
 
 HOSTNAME_LIMIT = 63
@@ -290,7 +291,10 @@ def host_hosts(pod: Pod, own: str) -> str:
 
 
 def _aliases(pod: Pod) -> str:
-    if not pod.spec.host_aliases:
-        return ""
-    lines = ("", ALIASES, *("\t".join((each.ip or "", *each.hostnames)) for each in pod.spec.host_aliases))
+    return _aliases_in(pod.spec) if pod.spec.host_aliases else ""
+
+
+@once_per_spec
+def _aliases_in(spec: PodSpec) -> str:
+    lines = ("", ALIASES, *("\t".join((each.ip or "", *each.hostnames)) for each in spec.host_aliases))
     return "\n".join(lines) + "\n"

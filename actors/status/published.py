@@ -225,7 +225,7 @@ def _with_kept_times(
     The same tuple if nothing differs.
     """
     before = by_type(published)
-    moved = [
+    moved = {
         new.type
         for old, new in zip(map(before.get, map(type_of, computed)), computed, strict=True)
         if old is not new
@@ -233,7 +233,7 @@ def _with_kept_times(
         and old.status == new.status
         and old.last_transition_time is not None
         and old.last_transition_time != new.last_transition_time
-    ]
+    }
     if not moved:
         return computed
     return tuple(

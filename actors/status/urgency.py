@@ -8,6 +8,7 @@ and a pod that starts quickly costs one write.
 from __future__ import annotations
 
 import enum
+from itertools import chain, islice
 
 from actors.pod_status.conditions import READY, RESIZE_IN_PROGRESS, RESIZE_PENDING, RUNNING, TERMINAL
 from config.objects import ContainerStatus, PodStatus
@@ -16,6 +17,8 @@ MILLISECOND_NS = 1_000_000
 ON_ITS_WAY_NS = 1_500 * MILLISECOND_NS
 """How long to hold back a status without news for anybody who waits for the pod."""
 
+CONTAINERS_AT_MOST = 64
+"""Containers of one pod that are looked at for trouble. That of others is written after `ON_ITS_WAY_NS`."""
 _RESIZES = (RESIZE_IN_PROGRESS, RESIZE_PENDING)
 _ON_THEIR_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
@@ -73,12 +76,12 @@ def _resizes(status: PodStatus) -> list[tuple[str, str | None]]:
 
 
 def _troubles(status: PodStatus | None) -> set[tuple[str, str, int]]:
-    """The trouble of each container: why it waits, how often it was restarted."""
+    """The trouble of each container: why it waits, how often it was restarted. Of many, the first ones count."""
     if status is None:
         return set()
     return {
         (each.name, reason, each.restart_count)
-        for each in status.init_container_statuses + status.container_statuses
+        for each in islice(chain(status.init_container_statuses, status.container_statuses), CONTAINERS_AT_MOST)
         if (reason := _waits_for(each)) not in _ON_THEIR_WAY or each.restart_count
     }
 

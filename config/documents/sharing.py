@@ -12,11 +12,17 @@ import msgspec
 
 T = TypeVar("T")
 
+ITEMS_AT_MOST = 64
+"""Items of a tuple that are compared one by one. A longer one is shared as a whole, or not at all.
+
+Whoever shares serves all pods, and one pod may have 30,000 variables. Two such pods are hardly of one template.
+"""
+
 
 def shared(now: T, other: T) -> T:
     """An object equal to `now`, with the parts of `other` that are equal to its own.
 
-    Parts are the fields of structs, and the items of tuples of one length; anything else is shared as a whole.
+    Parts are the fields of structs, and the items of short tuples of one length; anything else is shared as a whole.
     """
     if type(now) is not type(other):
         return now
@@ -26,7 +32,7 @@ def shared(now: T, other: T) -> T:
         names = now.__struct_fields__
         parts = _parts([getattr(now, name) for name in names], [getattr(other, name) for name in names])
         return msgspec.structs.replace(now, **dict(zip(names, parts, strict=True)))
-    if isinstance(now, tuple) and isinstance(other, tuple) and len(now) == len(other):
+    if isinstance(now, tuple) and isinstance(other, tuple) and len(now) == len(other) <= ITEMS_AT_MOST:
         return cast(T, tuple(_parts(now, other)))
     return now
 

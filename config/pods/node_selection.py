@@ -11,7 +11,10 @@ from collections.abc import Iterable, Mapping
 
 from config.api.selectors import LabelRequirement, Operator
 from config.objects import NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
+from config.pods.once_per_spec import OncePerSpecAnd, once_per_spec
 
+REQUIREMENTS_AT_MOST = 256
+"""Terms, requirements and values of an affinity that is not long. The API knows no limit."""
 NO_EXECUTE = "NoExecute"
 
 _OPERATORS = {
@@ -27,6 +30,27 @@ _OPERATORS = {
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     """Whether these tolerations accept that taint."""
     return any(_tolerates(toleration, taint) for toleration in tolerations)
+
+
+def tolerates(spec: PodSpec, taint: Taint) -> bool:
+    """Whether a pod of this spec tolerates the taint. Its tolerations are read once, however many there are."""
+    accepted = _accepted(spec)
+    return any(
+        each in accepted
+        for effect in ("", taint.effect)
+        for each in (("", effect, None), (taint.key, effect, None), (taint.key, effect, taint.value or ""))
+    )
+
+
+@once_per_spec
+def _accepted(spec: PodSpec) -> frozenset[tuple[str, str, str | None]]:
+    """Key, effect and value of each toleration; empty for any key or effect, None for any value."""
+    found = ((each, each.operator == "Exists") for each in spec.tolerations)
+    return frozenset(
+        (each.key or "", each.effect or "", None if exists else each.value or "")
+        for each, exists in found
+        if each.key or exists
+    )
 
 
 def stays_seconds(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> int | None:
@@ -48,11 +72,32 @@ def selected(spec: PodSpec, labels: Mapping[str, str], name: str) -> bool:
 
     One term of the affinity must match, and each label of the selector.
     """
-    if any(labels.get(key) != value for key, value in spec.node_selector.items()):
+    if not spec.node_selector.items() <= labels.items():
         return False
+    terms = _required(spec)
+    if terms is None:
+        return True
+    if not is_long(spec):
+        return in_terms(terms, labels, name)
+    return _selections.of(spec, (labels,), name, lambda: in_terms(terms, labels, name))
+
+
+def _required(spec: PodSpec) -> tuple[NodeSelectorTerm, ...] | None:
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    return required is None or in_terms(required.node_selector_terms, labels, name)
+    return None if required is None else required.node_selector_terms
+
+
+_selections: OncePerSpecAnd[bool] = OncePerSpecAnd(at_most=2)
+"""Of long affinities. Labels are compared by identity, so they have to be the same object."""
+
+
+@once_per_spec
+def is_long(spec: PodSpec) -> bool:
+    """Whether the affinity has so many requirements that an actor which serves all pods must not look at them."""
+    terms = _required(spec) or ()
+    requirements = (each for term in terms for each in (*term.match_expressions, *term.match_fields))
+    return len(terms) + sum(1 + len(each.values) for each in requirements) > REQUIREMENTS_AT_MOST
 
 
 def in_terms(terms: Iterable[NodeSelectorTerm], labels: Mapping[str, str], name: str) -> bool:

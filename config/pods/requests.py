@@ -8,7 +8,10 @@ added. Amounts are billionths of the resource's unit, so that sums are exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import TypeAlias
+
+import msgspec
 
 from config.objects import Container, Pod, PodSpec
 from config.pods.identity import is_sidecar
@@ -24,7 +27,8 @@ Port: TypeAlias = tuple[str, str, int]
 EPHEMERAL_STORAGE = "ephemeral-storage"
 HUGE_PAGES = "hugepages-"
 _NOTHING: Mapping[str, str] = {}
-_ANY_ADDRESS = ("", "0.0.0.0", "::")
+ANY_ADDRESS = ("", "0.0.0.0", "::")
+"""How a port on every address of the host is written."""
 
 
 def pod_requests(pod: Pod) -> Amounts:
@@ -124,11 +128,39 @@ def host_ports(spec: PodSpec) -> tuple[Port, ...]:
     )
 
 
+class HostPorts(msgspec.Struct, frozen=True):
+    """Host ports as sets, to compare those of two pods: protocol and number of all, and of those on every address."""
+
+    exact: frozenset[Port] = frozenset()
+    numbers: frozenset[tuple[str, int]] = frozenset()
+    everywhere: frozenset[tuple[str, int]] = frozenset()
+
+    @classmethod
+    def of(cls, ports: tuple[Port, ...]) -> HostPorts:
+        number = itemgetter(1, 2)
+        everywhere = (port for port in ports if port[0] in ANY_ADDRESS)
+        return cls(frozenset(ports), frozenset(map(number, ports)), frozenset(map(number, everywhere)))
+
+    def clash(self, other: HostPorts) -> bool:
+        """Whether both cannot be had at once."""
+        return not (
+            self.numbers.isdisjoint(other.everywhere)
+            and self.everywhere.isdisjoint(other.numbers)
+            and self.exact.isdisjoint(other.exact)
+        )
+
+
+@once_per_spec
+def host_port_sets(spec: PodSpec) -> HostPorts:
+    """The host ports of the pod, as sets."""
+    return HostPorts.of(host_ports(spec))
+
+
 def clash(mine: Port, other: Port) -> bool:
     """Whether both cannot be had at once."""
     if mine[1:] != other[1:]:
         return False
-    return mine[0] == other[0] or mine[0] in _ANY_ADDRESS or other[0] in _ANY_ADDRESS
+    return mine[0] == other[0] or mine[0] in ANY_ADDRESS or other[0] in ANY_ADDRESS
 
 
 def _sum(spec: PodSpec, of: Callable[[Container], dict[str, int]]) -> dict[str, int]:

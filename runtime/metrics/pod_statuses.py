@@ -1,7 +1,8 @@
 """Metrics from the published statuses of pods: starts, ends, failures, times (spec 11.7).
 
-The sequence of a pod's statuses contains all of it. So the status manager measures, and not the workers. The first
-status of a pod is not counted, because what it shows may be older than this agent.
+The sequence of a pod's statuses contains all of it. The worker of the pod counts what its containers do, since there
+may be thousands of them. The first status of a worker is not counted: what it shows may be older than this agent, or
+was counted by the worker before. The status manager measures what concerns the pod as a whole.
 """
 
 from __future__ import annotations
@@ -37,13 +38,14 @@ class EndedContainer(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """The changes in a status. `started` and `ended` by type of container, `failed`: (type, reason)."""
+    """The changes of containers in a status.
+
+    `started` and `ended` by type of container, `failed`: (type, reason).
+    """
 
     started: tuple[str, ...] = ()
     ended: tuple[EndedContainer, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
-    runs: bool = False
-    """The pod has started to run."""
 
 
 def changes(before: PodStatus, after: PodStatus) -> Changes:
@@ -58,26 +60,35 @@ def changes(before: PodStatus, after: PodStatus) -> Changes:
             known_ends.add(end.container_id or "")
         known_ids.add(status.container_id or "")
     known_ids |= known_ends
-    started: tuple[str, ...] = ()
-    ended: tuple[EndedContainer, ...] = ()
-    failed: tuple[tuple[str, str], ...] = ()
+    known_waits = {(kind, each.name, reason) for kind, each in known if (reason := _waits_for(each)) in _FAILURES}
+    started: list[str] = []
+    ended: list[EndedContainer] = []
+    failed: list[tuple[str, str]] = []
     for kind, status in _containers(after):
         for end in _ends(status):
             id_ = end.container_id or ""
             if id_ not in known_ends:
-                ended += (EndedContainer(kind, end.exit_code or 0, end.reason or ""),)
+                ended.append(EndedContainer(kind, end.exit_code or 0, end.reason or ""))
             if id_ and id_ not in known_ids:
                 known_ids.add(id_)
-                started += (kind,)
+                started.append(kind)
         if status.container_id and status.container_id not in known_ids:
-            started += (kind,)
+            started.append(kind)
         reason = _waits_for(status)
-        if reason in _FAILURES and (kind, status.name, reason) not in [
-            (its_kind, each.name, _waits_for(each)) for its_kind, each in known
-        ]:
-            failed += ((kind, reason),)
-    runs = after.phase == "Running" and before.phase in ("Pending", None, "")
-    return Changes(started, ended, failed, runs)
+        if reason in _FAILURES and (kind, status.name, reason) not in known_waits:
+            failed.append((kind, reason))
+    return Changes(tuple(started), tuple(ended), tuple(failed))
+
+
+def count_changes(meters: Meters, before: PodStatus, after: PodStatus) -> None:
+    """Count what the containers of a pod have done between two statuses of its worker."""
+    found = changes(before, after)
+    for kind in found.started:
+        meters.count(names.STARTED_CONTAINERS, kind)
+    for end in found.ended:
+        meters.count(names.TERMINATED_CONTAINERS, end.kind, str(end.exit_code), end.reason)
+    for kind, reason in found.failed:
+        meters.count(names.STARTED_CONTAINERS_ERRORS, kind, reason)
 
 
 def _containers(status: PodStatus) -> list[tuple[str, ContainerStatus]]:
@@ -103,7 +114,7 @@ def _waits_for(status: ContainerStatus) -> str:
 
 
 class StatusMeasures:
-    """Counts what happens, for the actor that publishes all statuses."""
+    """Measures what happens to pods, for the actor that publishes all statuses."""
 
     def __init__(self, meters: Meters) -> None:
         self._meters = meters
@@ -124,16 +135,7 @@ class StatusMeasures:
 
     def changed(self, pod: Pod, before: PodStatus, after: PodStatus, wall_ns: int) -> None:
         """A changed status is published, or the first one."""
-        if after is before:
-            return
-        meters, found = self._meters, changes(before, after)
-        for kind in found.started:
-            meters.count(names.STARTED_CONTAINERS, kind)
-        for end in found.ended:
-            meters.count(names.TERMINATED_CONTAINERS, end.kind, str(end.exit_code), end.reason)
-        for kind, reason in found.failed:
-            meters.count(names.STARTED_CONTAINERS_ERRORS, kind, reason)
-        if found.runs:
+        if after is not before and after.phase == "Running" and before.phase in ("Pending", None, ""):
             self._runs(pod, after, wall_ns)
 
     def _runs(self, pod: Pod, status: PodStatus, wall_ns: int) -> None:

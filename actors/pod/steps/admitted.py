@@ -21,6 +21,7 @@ from actors.pod.services import PodServices
 from actors.pod.view import PodView, Question
 from actors.pod_status.api_status import Forced
 from actors.pod_status.conditions import FAILED
+from actors.resources.read_ahead import read_ahead
 from actors.resources.verdict import PREFIX
 from config.objects import Pod
 from runtime.metrics import kubelet as names
@@ -70,6 +71,7 @@ class PodAdmission:
     def _ask(self, pod: Pod, *, runs: bool) -> None:
         if self._question.may_ask():
             self._used = runs
+            read_ahead(pod, self._services.node.abilities)
             self._services.resources.tell(AdmitPod(self._worker.ref, pod, runs, self._view.runtime.groups_policy))
 
     # --- answers ----------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ from actors.pod_rules.container_start import (
 )
 from actors.pod_status.api_status import pod_ips
 from actors.start.cri_configs import Making, container_config, message_file, target_id
-from actors.start.environment import Outline, Sources, outline_of
+from actors.start.environment import Data, Outline, Sources, outline_of
 from actors.start.names import (
     HOSTS_LIMIT_BYTES,
     HOSTS_PLACE,
@@ -91,8 +91,8 @@ class _Try(msgspec.Struct):
     """Volume name -> the image that it mounts."""
     config: ContainerConfig | None = None
     failure: CriError | None = None
-    secrets: tuple[str, ...] = ()
-    """Values from Secrets in the variables."""
+    secrets: Mapping[str, Data] = {}
+    """Those that its variables may come from."""
 
 
 class ContainerStarts:
@@ -123,7 +123,7 @@ class ContainerStarts:
         self._stops = stops
         self._post_starts = post_starts
         self._lives = view.start_lives
-        self._present: tuple[str, ...] = ()
+        self._present: dict[str, None] = {}
         """Containers whose image was reported as present since they were last created."""
 
     async def step(self, this: PodPass) -> Outcome:
@@ -244,7 +244,7 @@ class ContainerStarts:
         if verdict.action is PULL:
             return PullNeeded(self._worker.now_ns())
         if name not in self._present:
-            self._present += (name,)
+            self._present[name] = None
             self._say(name, verdict.said)
         return ImageFound()
 
@@ -265,7 +265,7 @@ class ContainerStarts:
             sources = await self._sources(one, outline)
             if sources is None:
                 return Missing()
-            one.secrets = tuple(value for data in sources.secrets.values() for value in data.values())
+            one.secrets = sources.secrets
             parts = self.mounts.of(pod, container, outline.path, sources) if container.volume_mounts else NO_PATHS
             if parts is None:
                 return Missing()
@@ -330,7 +330,7 @@ class ContainerStarts:
             made = await self._calls.create_container(one.place.id, one.config, one.place.config)
         except CriError as failure:
             return self._failed_to(CREATE_ERROR, one, failure)
-        self._present = tuple(name for name in self._present if name != one.name)
+        self._present.pop(one.name, None)
         self.images.created(one.pod, one.container)
         self._view.say("Normal", "Created", "Container created", one.name)
         return Created(made)
@@ -355,7 +355,8 @@ class ContainerStarts:
 
         The call may have succeeded after all; the next look shows that.
         """
-        one.failure = failure = ToldError(failure.code, masked(failure.message, one.secrets), failure.verb)
+        secret = [value for data in one.secrets.values() for value in data.values()]
+        one.failure = failure = ToldError(failure.code, masked(failure.message, secret), failure.verb)
         return self._refused(one.name, reason, failure.message or str(failure))
 
     async def _prepare(self, pod: Pod, start: Start, hosts: tuple[str, str] | None) -> int:

@@ -56,8 +56,10 @@ class EndWhatMustEnd:
             outcome = await self._end_pod(this)
             if outcome is not CONTINUE:
                 return outcome
-        for kill in actions.kill:
-            self._end_container(this.pod, kill)
+        if actions.kill:
+            with self._stops.together():
+                for kill in actions.kill:
+                    self._end_container(this.pod, kill)
         return CONTINUE
 
     async def _end_pod(self, this: PodPass) -> Outcome:
@@ -91,9 +93,10 @@ class EndWhatMustEnd:
         """
         resets = this.actions.reset
         running = [each for each in resets if each.may_run]
-        for each in running:
-            self._stops.request(Ending(each.id, each.name, 0, (), None, _KILLING), each.container)
         if running:
+            with self._stops.together():
+                for each in running:
+                    self._stops.request(Ending(each.id, each.name, 0, (), None, _KILLING), each.container)
             return
         await self._keep_back_off(this, resets)
         for each in resets:

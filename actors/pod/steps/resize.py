@@ -168,9 +168,10 @@ class PodResize:
         """An earlier life has resized the pod, or has not come to the end of it."""
         if self._desired is None:
             return None
-        self._given, self._earlier, self._decided_for = message.resources, message.actuated, None
+        resources, actuated = message.resources, message.actuated
+        self._given, self._earlier, self._decided_for = resources, actuated, None
         self._view.pod = self.given(self._desired)
-        if self._progress is None and not same_resources(message.resources, message.actuated):
+        if self._progress is None and not same_resources(resources, actuated):
             self._begin(generation_shown(self._view.pod, RESIZE_IN_PROGRESS), NOBODY_KNOWS)
         self._show()
         return self._worker.go_on()

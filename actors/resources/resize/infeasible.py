@@ -59,7 +59,8 @@ def infeasible(pod: Pod, given: PodResources, rules: ResizeRules) -> Infeasible 
         return Infeasible("In-place resize of containers with swap is not supported.", "swap_limitation")
     if not rules.pod_level and not same_amounts(pod.spec.resources, given.whole):
         return Infeasible("InPlacePodLevelResourcesVerticalScaling is disabled", "plr_feature_gate_off")
-    if not rules.init_containers and any(each in pod.spec.init_containers and not is_sidecar(each) for each in changed):
+    inits = {each.name for each in pod.spec.init_containers}
+    if not rules.init_containers and any(each.name in inits and not is_sidecar(each) for each in changed):
         return Infeasible("InPlacePodVerticalScalingInitContainers is disabled", "feature_gate_off")
     if qos_class(pod) is not QosClass.GUARANTEED:
         return None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.model.observed import ObservedPod, observe, observed_container, observed_sandbox
+from actors.model.observed import ObservedPod, observe, observed_container, observed_sandbox, with_refreshed
 from runtime.cri.identity import (
     BACK_OFF_NS,
     CONTAINER_NAME,
@@ -61,6 +61,14 @@ def test_everything_is_newest_first_by_attempt_even_when_the_clock_went_back() -
     assert newest is not None
     assert newest.id == "z"
     assert seen.newest("other") is None
+
+
+def test_a_picture_with_refreshed_containers_is_the_one_made_anew() -> None:
+    boxes = (box(0), box(1, created_at=10))
+    before = (made("x", 0, 9), made("y", 1, 10))
+    after = (made("x", 0, 9, exit_code=3), made("y", 1, 10), made("z", 2, 11))
+    refreshed = [observed_container(each) for each in (after[0], after[2])]
+    assert with_refreshed(look(*boxes, *before), refreshed) == look(*boxes, *after)
 
 
 def test_the_label_says_which_sandbox_a_container_is_in() -> None:

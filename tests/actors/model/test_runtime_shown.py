@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.model.runtime_shown import GONE, LOOK, Shown, both, is_behind, news_in, shown_by
+from actors.model.runtime_shown import GONE, LOOK, STATES_AT_MOST, Shown, both, is_behind, news_in, shown_by
 from config.frozen_map import FrozenMap
 from runtime.cri.messages import (
     ContainerEventResponse,
@@ -87,6 +87,13 @@ def test_an_event_tells_of_all_containers_and_the_sandbox_of_its_pod():
         containers_statuses=(ContainerStatus(id="a", state=RUNNING), ContainerStatus(id="b", state=EXITED)),
     )
     assert shown_by(event) == {"a": RUNNING, "b": EXITED, "s": NOT_READY}
+
+
+def test_an_event_of_a_pod_with_many_containers_tells_of_its_subject_alone():
+    statuses = tuple(ContainerStatus(id=f"c{number}", state=RUNNING) for number in range(STATES_AT_MOST + 1))
+    sandbox = PodSandboxStatus(id="s", state=NOT_READY)
+    event = ContainerEventResponse(container_id="c7", pod_sandbox_status=sandbox, containers_statuses=statuses)
+    assert shown_by(event) == {"c7": RUNNING, "s": NOT_READY}
 
 
 def test_a_deleted_container_is_gone_whatever_else_its_event_says():

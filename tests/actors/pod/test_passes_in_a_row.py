@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod.passes_in_a_row import FIRST_PAUSE_NS, SANDBOX_PASSES, PassesInARow
+from actors.pod.passes_in_a_row import FEW_CONTAINERS, FIRST_PAUSE_NS, SANDBOX_PASSES, PassesInARow, rest_ns
 
 
 def pauses(row: PassesInARow, passes: int, containers: int = 1) -> list[int]:
@@ -22,3 +22,8 @@ def test_a_pass_without_work_resets_the_pause():
     assert pauses(row, 7)[-1] == 4
     row.ended()
     assert pauses(row, 5) == [0, 0, 0, 0, 1]
+
+
+def test_only_a_pod_of_many_containers_rests_between_passes_and_as_long_as_it_is_large():
+    assert [rest_ns(containers) for containers in (0, 1, FEW_CONTAINERS)] == [0, 0, 0]
+    assert rest_ns(4_000) == 4 * rest_ns(1_000) > 0

@@ -80,14 +80,17 @@ def test_spec_3_10_without_sidecars_all_are_stopped_at_once() -> None:
 def test_spec_3_10_sidecars_wait_for_all_regular_ones_and_for_those_started_after_them() -> None:
     the_pod = pod("a", "b", init=(sidecar("s"), container("i"), sidecar("t")))
     plan = plan_ending(the_pod, picture(seen("a"), seen("b"), seen("s"), seen("t"), seen("i")))
-    assert {each.name: each.after for each in plan} == {
-        "a": (),
-        "b": (),
-        "i": (),
-        "t": ("a", "b"),
-        "s": ("a", "b", "t"),
-    }
+    assert {each.name: each.after for each in plan} == {"a": (), "b": (), "i": (), "t": ("a", "b"), "s": ("t",)}
     assert [each.name for each in plan][-2:] == ["t", "s"]
+    assert stopped_first(the_pod, "a", "b", "s", "t", "i") == ["a", "b", "i"]
+    assert stopped_first(the_pod, "s", "t") == ["t"]
+    assert stopped_first(the_pod, "b", "s") == ["b"]
+    assert stopped_first(the_pod, "s") == ["s"]
+
+
+def stopped_first(the_pod: Pod, *running: str) -> list[str]:
+    plan = plan_ending(the_pod, picture(*(seen(name) for name in running)))
+    return [each.name for each in plan if may_stop(each, running, 0)]
 
 
 def test_spec_3_10_a_sidecar_waits_only_for_what_still_runs() -> None:

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.model.allocation import Allocation, Book, book_in
+from config.frozen_map import FrozenMap
+from config.pods.requests import HostPorts, Port, clash
 
 _ALLOCATIONS = st.builds(
     Allocation,
@@ -35,3 +37,22 @@ def test_the_written_book_has_the_current_allocations_at_any_time(
     assert read.used("cpu") == book.used("cpu")
     left_out = Book(book_in(book.written(without).allocated))
     assert {each.uid for each in left_out} == {each.uid for each in book} - without
+
+
+_PORTS = st.lists(
+    st.tuples(st.sampled_from(["TCP", "UDP"]), st.sampled_from([80, 81]), st.sampled_from(["", "::", "10.0.0.1"])),
+    max_size=3,
+).map(lambda ports: tuple((address, protocol, number) for protocol, number, address in ports))
+
+
+@given(_PORTS, _PORTS, _PORTS)
+def test_ports_are_taken_if_one_of_them_clashes_with_one_of_a_pod_that_is_here(
+    wanted: tuple[Port, ...], first: tuple[Port, ...], second: tuple[Port, ...]
+):
+    book = Book()
+    for uid, ports in (("a", first), ("b", second), ("gone", wanted)):
+        book.put(Allocation(uid=uid, namespace="default", name=uid, requests=FrozenMap(), ports=ports))
+    book.remove("gone")
+    assert book.takes_ports(HostPorts.of(wanted)) is any(
+        clash(mine, its) for mine in wanted for its in (*first, *second)
+    )

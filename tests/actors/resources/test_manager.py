@@ -33,7 +33,20 @@ from actors.model.pod_resources import PodResources, resources_of
 from actors.resources.abilities import Abilities
 from actors.resources.manager import WAITS_FOR_BOOK, WAITS_FOR_NODE, ResourceManagerActor
 from actors.resources.resize.resizes import RetryResizes
-from config.objects import Container, Node, NodeStatus, ObjectMeta, Pod, PodSpec, ResourceRequirements
+from config.objects import (
+    Affinity,
+    Container,
+    Node,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    NodeStatus,
+    ObjectMeta,
+    Pod,
+    PodSpec,
+    ResourceRequirements,
+)
 from simulation.host.file_tree import FileTree
 from simulation.host.state_files import SimulatedAllocationFile
 from tests.actors.recorders import Recorder
@@ -301,11 +314,49 @@ def test_the_next_manager_knows_what_was_given_and_what_the_runtime_was_told_for
     scene.resize(given)
     again = Scene(scene.tree, first=node())
     told = again.ask(asked, runs=True)
-    assert told == [PodAllocated(resources_of(given.spec), PodResources()), PodAdmitted()]
+    assert allocated_to(told) == (resources_of(given.spec), PodResources())
     again.tell(ResourcesActuated("a", resources_of(given.spec)))
     again.run_until_saved()
     told = Scene(scene.tree, first=node()).ask(given, runs=True)
-    assert told == [PodAllocated(resources_of(given.spec), resources_of(given.spec)), PodAdmitted()]
+    assert allocated_to(told) == (resources_of(given.spec), resources_of(given.spec))
+
+
+def allocated_to(told: list[Any]) -> tuple[PodResources, PodResources]:
+    allocated, admitted = told
+    assert admitted == PodAdmitted()
+    return allocated.resources, allocated.actuated
+
+
+def long_affinity(wanted: str) -> Affinity:
+    """Thousands of terms; the last one is for nodes of that disk."""
+    terms = [_term(f"label-{number}", "x") for number in range(3_000)]
+    required = NodeSelector(node_selector_terms=(*terms, _term("disk", wanted)))
+    return Affinity(node_affinity=NodeAffinity(required_during_scheduling_ignored_during_execution=required))
+
+
+def _term(key: str, value: str) -> NodeSelectorTerm:
+    return NodeSelectorTerm(match_expressions=(NodeSelectorRequirement(key=key, operator="In", values=(value,)),))
+
+
+def test_a_pod_with_thousands_of_terms_of_affinity_is_judged_beside_the_manager() -> None:
+    scene = Scene(first=node(labels={"disk": "ssd"}))
+    evaluated: list[str] = []
+    lane: Any = scene.dispatcher.lane("affinities", size=1, per_key=1)
+    submit = lane.submit
+
+    def noted(key: str, *args: Any, **options: Any) -> Any:
+        evaluated.append(key)
+        return submit(key, *args, **options)
+
+    lane.submit = noted
+    assert scene.ask(pod("fits", affinity=long_affinity("ssd"))) == [PodAdmitted()]
+    [refused] = scene.ask(pod("does-not", affinity=long_affinity("tape")))
+    assert isinstance(refused, PodRejected)
+    assert refused.reason == "NodeAffinity"
+    assert scene.ask(pod("plain")) == [PodAdmitted()]
+    assert evaluated == ["fits", "does-not"]
+    scene.tell(NodeObserved(node(labels={"disk": "tape"})))
+    assert scene.ask(pod("later", affinity=long_affinity("tape"))) == [PodAdmitted()]
 
 
 def test_no_pod_is_rejected_before_the_node_is_known() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.model.allocation import Allocation, Book, KeptBook, allocation_of
-from actors.resources.predicates import failures, os_rejection, rejection
+from actors.resources.predicates import UNKNOWN_AT_MOST, failures, os_rejection, rejection
 from config.frozen_map import FrozenMap
 from config.objects import (
     Affinity,
@@ -101,6 +101,13 @@ def test_10_14_devices_that_nobody_offers_on_this_node_are_refused() -> None:
         metadata=there.metadata, spec=there.spec, status=NodeStatus(allocatable={**ROOM, "example.com/gpu": "0"})
     )
     assert reasons(wants, known) == ["OutOfexample.com/gpu"]
+
+
+def test_of_thousands_of_resources_that_the_node_lacks_the_first_are_named() -> None:
+    requests = {f"example.com/r{number:04}": "1" for number in range(3_000)}
+    wants = pod(container("app", resources=ResourceRequirements(requests={**requests, "memory": "99Gi"})))
+    found = reasons(wants, node())
+    assert found == ["OutOfmemory", *(f"OutOfexample.com/r{number:04}" for number in range(UNKNOWN_AT_MOST))]
 
 
 def test_10_14_the_words_say_how_much_was_asked_used_and_there() -> None:

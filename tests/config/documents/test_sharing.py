@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.documents.codec import encode, from_builtins
-from config.documents.sharing import shared
+from config.documents.sharing import ITEMS_AT_MOST, shared
 from config.objects import Pod
 
 SHORT = st.sampled_from(["a", "b", ""])
@@ -54,6 +54,17 @@ def test_equal_parts_become_one_however_deep_they_are():
     assert result.spec.volumes[0].projected is first.spec.volumes[0].projected
     assert result.spec.containers[0].env is first.spec.containers[0].env
     assert result.spec.containers[0].image is first.spec.containers[0].image
+
+
+def test_a_long_tuple_is_shared_as_a_whole_or_not_at_all():
+    def texts(last: str, count: int = ITEMS_AT_MOST) -> tuple[str, ...]:
+        return (*(f"text {number}" for number in range(count)), last)
+
+    first, equal, other = texts("a"), texts("a"), texts("b")
+    assert shared(equal, first) is first
+    assert shared(other, first) is other
+    short = texts("a", 1)
+    assert shared(texts("b", 1), short)[0] is short[0]
 
 
 def test_objects_of_two_types_share_nothing():

@@ -46,7 +46,7 @@ def over(id_: str, code: int = 1, reason: str = "Error") -> ContainerState:
     ("before", "after", "expected"),
     [
         (PENDING, PENDING, Changes()),
-        (PENDING, of(runs("a")), Changes(started=("container",), runs=True)),
+        (PENDING, of(runs("a")), Changes(started=("container",))),
         (of(runs("a")), of(runs("a")), Changes()),
         (
             of(runs("a")),
@@ -61,7 +61,7 @@ def over(id_: str, code: int = 1, reason: str = "Error") -> ContainerState:
         (
             PENDING,
             of(runs("b", over("a"))),
-            Changes(started=("container", "container"), ended=(EndedContainer("container", 1, "Error"),), runs=True),
+            Changes(started=("container", "container"), ended=(EndedContainer("container", 1, "Error"),)),
         ),
         (
             of(waits("ContainerCreating"), phase="Pending"),
@@ -86,6 +86,7 @@ def test_a_pod_s_start_is_timed_with_and_without_the_pull() -> None:
     measures.pulled("u", 1 * SECOND_NS, 3 * SECOND_NS)
     measures.came(pod)
     measures.changed(pod, PENDING, of(runs("a")), 14 * SECOND_NS)
+    measures.changed(pod, of(runs("a")), of(runs("b")), 15 * SECOND_NS)
     sums = {
         family: next(row.value for row in meters.told(family)[0].rows if row.ending == "_sum")
         for family in (names.POD_START, names.POD_START_TOTAL, names.POD_START_SLI)

@@ -50,6 +50,8 @@ class Holder(PodActor):
     def go_on(self) -> Pass | None:
         return None
 
+    def go_on_soon(self) -> None: ...
+
     def explain(self) -> None: ...
 
 

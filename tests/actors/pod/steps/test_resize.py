@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from actors.messages.admission import PodAdmitted, PodAllocated, ResizeDecided, ResizePod
+from actors.model.kubelet_records import record_from
 from actors.model.pod_resources import resources_of
 from actors.pod.steps.resize import PodResize
 from actors.pod_status.conditions import RESIZE_PENDING, ResizeCondition
@@ -21,7 +22,7 @@ def restarted(bench: Bench, desired: Pod, given: Pod) -> None:
     """The worker is told its pod, and what the node gave it in an earlier life."""
     bench.passing(bench.parts.resize.given(desired))
     has = resources_of(given.spec)
-    bench.tell(PodAllocated(has, has), PodAdmitted())
+    bench.tell(PodAllocated(record_from(has), record_from(has)), PodAdmitted())
     bench.outcome(bench.step_of(PodResize), desired)
 
 

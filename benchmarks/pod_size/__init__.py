@@ -1,0 +1,1 @@
+"""What one pod may cost by its size. `python -m benchmarks.pod_size`."""

@@ -80,7 +80,7 @@ def last_words(target: Target) -> None:
 
 
 def hostile_words(target: Target) -> None:
-    """Words for the terminal of whoever asks, and for the log: said at the end, as an image, and as a path."""
+    """Words for a terminal and for the log: said at the end, as an image, and as a path."""
     says = container("says", f"printf %s {shlex.quote(WORDS)} > /dev/termination-log; exit 1")
     picture = {**container("picture"), "image": f"busybox{WORDS}"}
     path = [{"name": "v", "hostPath": {"path": f"/no{WORDS}", "type": "Directory"}}]

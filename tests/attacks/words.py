@@ -1,4 +1,4 @@
-"""Words that act on the terminal, the log or the page that shows them as they are; and what shows that they did."""
+"""Words that act on the terminal, the log or the page that shows them as they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = r"\x1b]0;owned\x07\x1b[2J"
 
 
 def raw_characters(text: str) -> set[str]:
-    """Those that a terminal obeys, that turn the text around them, or that nobody sees. A line break is none."""
+    """Those that a terminal obeys, that turn the text, or that nobody sees. A line break is none."""
     return {each for each in text if each != "\n" and unicodedata.category(each) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
 
 

@@ -69,7 +69,7 @@ UNTAKEN = {
 LINE_OF_LOG = re.compile(r"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ \w+\.py:\d+\] |  ")
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 DRAWING = re.compile(r"\x1b\[(\?25[lh]|[0-9;]*[mAK])")
-"""Colours; and what rich draws a live table with: the cursor is hidden and goes up, and lines are erased."""
+"""Colours, and what draws a live table: the cursor is hidden and goes up, and lines are erased."""
 ON_SCREEN = {**os.environ, "TERM": "xterm-256color"}
 
 

@@ -36,7 +36,7 @@ def test_a_document_has_its_true_texts_and_no_raw_one() -> None:
     "code",
     [
         "raise ValueError(WORDS)",
-        "import threading; thread = threading.Thread(target=lambda: {}[WORDS]); thread.start(); thread.join()",
+        "import threading\ndef fail():\n    raise ValueError(WORDS)\nthreading.Thread(target=fail).start()",
         "import logging; logging.getLogger('nobody').warning('it failed: %s', WORDS)",
     ],
 )

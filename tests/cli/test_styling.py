@@ -1,4 +1,4 @@
-"""What rich draws: names are no markup, and no text acts on the terminal, wherever in a table it stands."""
+"""What rich draws: names are no markup, and no text acts, wherever in a table it stands."""
 
 from __future__ import annotations
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import IO, NoReturn
 
+from config.values.harmless_text import harmless_lines
 from config.values.nearest import nearest
+
+HELP_CHARACTERS_AT_MOST = 64 * 1024
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -17,3 +20,7 @@ class CommandParser(argparse.ArgumentParser):
             near = filter(None, (nearest(word, known) for word in unknown))
             message = "; ".join([message, *(f"did you mean {option}?" for option in near)])
         super().error(message)
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+        """All that argparse prints, with words of the command line in it."""
+        super()._print_message(harmless_lines(message, HELP_CHARACTERS_AT_MOST), file)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
+from cli.printing import complain, guard_interpreter, say
 from config.values.nearest import did_you_mean
 
 KUBELET = "1.36"
@@ -54,17 +55,19 @@ COMMANDS: Mapping[str, Command] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name; returns its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        guard_interpreter()
     name, *rest = arguments or ["--help"]
     if name in ("-h", "--help", "help"):
-        print(help_text())
+        say(*help_text().splitlines())
         return 0
     if name in ("-V", "--version", "version"):
-        print(version_text())
+        say(version_text())
         return 0
     command = COMMANDS.get(name)
     if command is None:
         hint = did_you_mean(name, COMMANDS, f"there are {', '.join(COMMANDS)}")
-        print(f"actorlet: there is no command {name!r}; {hint}", file=sys.stderr)
+        complain(f"actorlet: there is no command {name!r}; {hint}")
         return 2
     try:
         # Only the program itself may freeze its objects, not a caller in another process.

@@ -22,6 +22,7 @@ from actors.messages.pods import SourceProblem
 from actors.sources.static import ReadOnce, decoder_of, name_as_written, read_once
 from cli.argument_kinds import existing
 from cli.command_parser import CommandParser
+from cli.printing import say, say_json
 from config.pods.identity import SOURCE_FILE
 from runtime.manifests.local import LocalManifests
 
@@ -40,11 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             ],
             "problems": [msgspec.to_builtins(problem) for problem in found.problems],
         }
-        print(msgspec.json.encode(document).decode())
+        say_json(msgspec.json.encode(document))
         return 0 if good else 1
     for problem in sorted(found.problems, key=_place_in_files):
-        print(f"{'error' if problem.fatal else 'warning'}: {problem}")
-    print(summary(found))
+        say(f"{'error' if problem.fatal else 'warning'}: {problem}")
+    say(summary(found))
     return 0 if good else 1
 
 

@@ -10,11 +10,12 @@ from urllib.parse import quote
 
 import msgspec
 from rich.table import Table
-from rich.text import Text
 
 from cli.inspect.explanation import Explanation, happened_rows, headline, next_lines
 from cli.inspect.local_views import EXPLAIN
-from cli.inspect.pods import answer_of, console, question_parser
+from cli.inspect.pods import answer_of, question_parser
+from cli.printing import say_json
+from cli.styling import console, shown
 
 _STYLES = {"failure": "red", "end": "yellow", "wait": "yellow", "stage": "bold", "decision": "cyan"}
 
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if answer is None:
         return 1
     if options.output == "json":
-        print(answer.body.decode())
+        say_json(answer.body)
         return 0
     show(msgspec.json.decode(answer.body, type=Explanation))
     return 0
@@ -38,25 +39,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 def show(told: Explanation) -> None:
     """Print it for a person."""
     out = console()
-    out.print(Text(headline(told), style="bold"))
+    out.print(shown(headline(told), style="bold"))
     if told.happened:
         out.print()
-        out.print(Text("What happened (UTC)", style="bold"))
+        out.print(shown("What happened (UTC)", style="bold"))
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for time, kind, what in happened_rows(told):
-            table.add_row(time, Text(kind, style=_STYLES.get(kind, "")), Text(what, overflow="fold"))
+            table.add_row(time, shown(kind, style=_STYLES.get(kind, "")), shown(what, overflow="fold"))
         out.print(table)
     if told.why:
         out.print()
-        out.print(Text("Why it is not Running now", style="bold"))
+        out.print(shown("Why it is not Running now", style="bold"))
         for line in told.why:
-            out.print(Text(f"  {line}"))
+            out.print(shown(f"  {line}"))
     if told.refused:
         out.print()
-        out.print(Text("What is wrong with its manifest", style="bold"))
+        out.print(shown("What is wrong with its manifest", style="bold"))
         for line in told.refused:
-            out.print(Text(f"  {line}", style="red", overflow="fold"))
+            out.print(shown(f"  {line}", style="red", overflow="fold"))
     out.print()
-    out.print(Text("What comes next", style="bold"))
+    out.print(shown("What comes next", style="bold"))
     for line in next_lines(told):
-        out.print(Text(f"  {line}"))
+        out.print(shown(f"  {line}"))

@@ -6,15 +6,15 @@ Its local endpoint is asked.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 import msgspec
-from rich.console import Console
 
 from cli.command_parser import CommandParser
 from cli.inspect.local_views import PODS, pods_in
 from cli.inspect.tables import pod_table
+from cli.printing import complain, say, say_json
+from cli.styling import console
 from config.flags.command_line import NodeFlags
 from config.pods.words import pod_line
 from runtime.http_server.local_endpoint import Answer, LocalEndpointError, ask
@@ -29,11 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if answer is None:
         return 1
     if options.output == "json":
-        print(answer.body.decode())
+        say_json(answer.body)
         return 0
     pods = pods_in(answer.body)
     if not pods:
-        print("the agent has no pods")
+        say("the agent has no pods")
         return 0
     console().print(pod_table(pod_line(pod, answer.wall_ns) for pod in pods))
     return 0
@@ -59,11 +59,11 @@ def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
     try:
         answer = ask(options.root_dir, view)
     except LocalEndpointError as error:
-        print(f"actorlet: {error}", file=sys.stderr)
+        complain(f"actorlet: {error}")
         return None
     if answer.status == 200:
         return answer
-    print(f"actorlet: {refusal_in(answer)}", file=sys.stderr)
+    complain(f"actorlet: {refusal_in(answer)}")
     return None
 
 
@@ -73,9 +73,3 @@ def refusal_in(answer: Answer) -> str:
         return str(msgspec.json.decode(answer.body)["error"])
     except (msgspec.DecodeError, KeyError, TypeError):
         return f"the agent answers with status {answer.status}: {answer.body.decode(errors='replace')}"
-
-
-def console() -> Console:
-    """A console that cuts rows at the edge of a terminal; in a pipe, rows keep their length."""
-    found = Console()
-    return found if found.is_terminal else Console(width=1000, soft_wrap=True)

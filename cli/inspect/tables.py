@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
 from actors.kernel import ActorInfo
 from actors.messages.pods import PullInProgress
+from cli.styling import shown
 from config.objects import Pod
 from config.pods.words import PodLine
 from config.values.ages import SECOND_NS, short_duration
@@ -25,7 +25,7 @@ def pod_table(lines: Iterable[PodLine]) -> Table:
     """Like `kubectl get pods -A -o wide`."""
     table = _table("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP")
     for line in lines:
-        status = Text(line.status, style=_status_style(line.status))
+        status = shown(line.status, style=_status_style(line.status))
         table.add_row(line.namespace, line.name, line.ready, status, line.restarts, line.age, line.ip or "-")
     return table
 
@@ -38,31 +38,31 @@ def actor_table(actors: Sequence[ActorInfo], names: Mapping[str, str], at_most: 
     With `at_most`, that many rows of one line each: late, failing and busy actors before idle ones. On a narrow screen
     the names of messages are cut first. The column of failures is absent while there are none.
     """
-    shown = _most_telling(actors, at_most)
-    failures = any(actor.last_failure for actor in shown)
+    chosen = _most_telling(actors, at_most)
+    failures = any(actor.last_failure for actor in chosen)
     table = _table("ACTOR", "STATE", "MAIL", "OLDEST", "HANDLED", "RESTARTS", "SLOWEST", *["LAST FAILURE"] * failures)
-    paths = [_indented(actor.path, names) for actor in shown]
+    paths = [_indented(actor.path, names) for actor in chosen]
     # Numbers, and names of common length, keep their width.
     table.columns[0].no_wrap = all(len(path) <= _SHORT for path in paths)
     for column in table.columns[2:6]:
         column.no_wrap = True
-    for path, actor in zip(paths, shown, strict=True):
+    for path, actor in zip(paths, chosen, strict=True):
         state = actor.state if not actor.waiting_for else f"waiting for {actor.waiting_for}"
         slowest = f"{actor.slowest_ns / 1e6:.1f} ms {actor.slowest_handler.partition('(')[0]}"
         row: list[RenderableType] = [
-            Text(path, no_wrap=True),
-            Text(state, style="" if actor.state in _QUIET_STATES else "yellow", no_wrap=at_most is not None),
+            shown(path, no_wrap=True),
+            shown(state, style="" if actor.state in _QUIET_STATES else "yellow", no_wrap=at_most is not None),
             str(actor.mailbox_depth),
             _age(actor.oldest_age_ns) if actor.mailbox_depth else "",
             str(actor.handled),
-            Text(str(actor.restarts), style="yellow" if actor.restarts else ""),
-            Text(slowest if actor.slowest_handler else "", no_wrap=True),
+            shown(str(actor.restarts), style="yellow" if actor.restarts else ""),
+            shown(slowest if actor.slowest_handler else "", no_wrap=True),
         ]
         if failures:
-            row.append(Text(_first_line(actor.last_failure), style="red", no_wrap=at_most is not None))
+            row.append(shown(_first_line(actor.last_failure), style="red", no_wrap=at_most is not None))
         table.add_row(*row)
-    if len(shown) < len(actors):
-        table.add_row(others(len(actors) - len(shown)))
+    if len(chosen) < len(actors):
+        table.add_row(others(len(actors) - len(chosen)))
     return table
 
 
@@ -70,20 +70,20 @@ def pull_table(pulls: Iterable[PullInProgress]) -> Table:
     """The images that pods wait for."""
     table = _table("IMAGE", "PULL", "FOR", "WANTED BY")
     for pull in pulls:
-        state = Text("pulling", style="cyan") if pull.begun else Text("in line", style="dim")
+        state = shown("pulling", style="cyan") if pull.begun else shown("in line", style="dim")
         table.add_row(pull.image, state, f"{pull.age_ns / SECOND_NS:.1f}s", ", ".join(pull.pods))
     return table
 
 
-def others(number: int, what: str = "") -> Text:
+def others(number: int, what: str = "") -> RenderableType:
     """The line that counts what is not shown."""
-    return Text(f"... and {number} more {what}".rstrip(), style="dim", no_wrap=True)
+    return shown(f"... and {number} more {what}".rstrip(), style="dim", no_wrap=True)
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(Text(column, no_wrap=True), overflow="ellipsis")
+        table.add_column(shown(column, no_wrap=True), overflow="ellipsis")
     return table
 
 

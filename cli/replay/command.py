@@ -17,6 +17,7 @@ from cli.argument_kinds import read_by
 from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.main import own_version
+from cli.printing import complain, say
 from cli.replay.steps import Stepper, UnknownActorError, parse_until
 from cli.simulate.play_watch import Interrupt, interruptible, silence
 from cli.simulate.report import of
@@ -41,22 +42,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             trace = stack.enter_context(TraceFile(options.trace, "replay")) if options.trace else None
         except ScenarioError as error:
             for fault in error.of_file(options.file):
-                print(f"actorlet replay: {fault}", file=sys.stderr)
+                complain(f"actorlet replay: {fault}")
             return 2
         except OSError as error:
-            print(f"actorlet replay: {why(error)}", file=sys.stderr)
+            complain(f"actorlet replay: {why(error)}")
             return 2
         for manager in (interruptible(interrupt), few_collections(), silence()):
             stack.enter_context(manager)
-        stepper = Stepper(saved, interrupt, lines=options.lines, out=print)
+        stepper = Stepper(saved, interrupt, lines=options.lines, out=say)
         if trace is not None:
             stepper.also_told = lambda line: trace.write(f"{readable(line)}\n")
         return _replay(saved, stepper, options, interrupt)
 
 
 def _replay(saved: SavedRun, stepper: Stepper, options: argparse.Namespace, interrupt: Interrupt) -> int:
-    for line in _head(saved):
-        print(line)
+    say(*_head(saved))
     if options.until is not None:
         stepper.until(options.until)
     elif not options.step:
@@ -64,16 +64,15 @@ def _replay(saved: SavedRun, stepper: Stepper, options: argparse.Namespace, inte
     if options.step:
         stepper.converse(sys.stdin)
     if interrupt.came:
-        print("actorlet replay: interrupted", file=sys.stderr)
+        complain("actorlet replay: interrupted")
         return 130
     if options.actor is not None:
         try:
             stepper.actor(options.actor)
         except UnknownActorError as error:
-            print(f"actorlet replay: {error}", file=sys.stderr)
+            complain(f"actorlet replay: {error}")
             return 2
-    for line in _verdict(saved, stepper.replay):
-        print(line)
+    say(*_verdict(saved, stepper.replay))
     return 1 if stepper.replay.finding() in (Finding.SAME, Finding.OTHERWISE) else 0
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO
 
+from cli.printing import prompt, say
 from cli.replay.actor_state import state_lines
 from cli.simulate.play_watch import Interrupt, listen
 from cli.simulate.trace_lines import readable, seconds
@@ -165,7 +166,8 @@ class Stepper:
         elif word in ("t", "trace"):
             self.trace(_number(rest, self._lines))
         else:
-            self._out(HELP)
+            for help_line in HELP.splitlines():
+                self._out(help_line)
 
     def _read(self, words: TextIO) -> str | None:
         """The next line; None at the end of the input and after an interrupt."""
@@ -173,13 +175,13 @@ class Stepper:
         try:
             with contextlib.suppress(KeyboardInterrupt):
                 if words.isatty():
-                    print(PROMPT, end="", flush=True)
+                    prompt(PROMPT)
                 if line := words.readline():
                     return line.strip()
         finally:
             signal.signal(signal.SIGINT, before)
         if words.isatty():
-            print()  # ends the line of the prompt
+            say("")  # ends the line of the prompt
         return None
 
 

@@ -26,6 +26,7 @@ from cli.blocked_signals import blocking
 from cli.file_errors import why
 from cli.inspect.local_views import questions_of, views_of
 from cli.main import own_version, version_text
+from cli.printing import complain, say
 from cli.run.image_providers import image_providers, provider_config
 from cli.run.joining import BootstrapCredentials, JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.run.log_lines import log_as
@@ -91,11 +92,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     flags = parse_flags(sys.argv[1:] if argv is None else argv)
     if flags.node.help:
-        print("usage: actorlet run [FLAGS]\n\nThe node agent. Flags and files are those of a kubelet.\n")
-        print(flags_help())
+        say("usage: actorlet run [FLAGS]", "", "The node agent. Flags and files are those of a kubelet.", "")
+        say(*flags_help().splitlines())
         return 0
     if flags.node.version not in ("", "false"):
-        print(version_text())
+        say(version_text())
         return 0
     share_one_heap()
     collect_seldom()
@@ -104,8 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         start = configuration_of(flags, cgroup_version=cgroup_version())
         return run(start)
     except (ConfigurationRejected, AgentRefusedError, LockFileError, RootDirectoryTakenError, OSError) as error:
-        for line in why(error).splitlines():
-            print(f"actorlet run: {line}", file=sys.stderr)
+        complain(*(f"actorlet run: {line}" for line in why(error).splitlines()))
         return 1
 
 

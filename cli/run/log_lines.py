@@ -1,8 +1,11 @@
-"""Log lines in the kubelet's formats, so that tools for its log read ours.
+r"""Log lines in the kubelet's formats, so that tools for its log read ours.
 
 Text: `I0102 15:04:05.678901    1234 sync_loop.py:42] actorlet.SyncLoopActor: text`: severity, date and time in UTC,
 process, place. JSON: one object a line, as component-base writes it: `ts` in milliseconds, `logger`, `caller`, `msg`,
 and the verbosity `v`, or `err` of a failure.
+
+No word from outside forges a line: in text, escapes stand for line breaks and controls of a message, and the lines of a
+traceback are indented. JSON has the true text, with controls as `\u` escapes. Both bound the length of a message.
 
 Verbosity is the kubelet's `-v`: 0 to 3 shows information and above, 4 and more shows everything. `vmodule` has one for
 single files. Each line is written at once: none waits for `logging.flushFrequency`.
@@ -19,7 +22,9 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TextIO
 
+from cli.printing import TRACEBACK_CHARACTERS_AT_MOST, indented
 from config.kubelet.configuration import Logging, VerbosityByFile
+from config.values.harmless_text import cut_line, harmless_json, harmless_line
 
 DEBUG_FROM = 4
 JSON = "json"
@@ -30,9 +35,9 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).strftime("%m%d %H:%M:%S.%f")
         head = f"{_LETTERS.get(record.levelname, 'I')}{at} {record.process or os.getpid():7d}"
-        line = f"{head} {record.filename}:{record.lineno}] {record.name}: {record.getMessage()}"
+        line = f"{head} {record.filename}:{record.lineno}] {record.name}: {harmless_line(record.getMessage())}"
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            line += "\n" + indented(self.formatException(record.exc_info))
         return line
 
 
@@ -43,14 +48,14 @@ class JsonFormatter(logging.Formatter):
             "ts": round(record.created * 1000, 3),
             "logger": record.name,
             "caller": f"{place}:{record.lineno}",
-            "msg": record.getMessage(),
+            "msg": cut_line(record.getMessage()),
         }
         if record.levelno < logging.ERROR:
             line["v"] = DEBUG_FROM if record.levelno < logging.INFO else 0
         if record.exc_info and record.exc_info[1] is not None:
-            line["err"] = str(record.exc_info[1]) or type(record.exc_info[1]).__name__
-            line["stacktrace"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+            line["err"] = cut_line(str(record.exc_info[1])) or type(record.exc_info[1]).__name__
+            line["stacktrace"] = self.formatException(record.exc_info)[:TRACEBACK_CHARACTERS_AT_MOST]
+        return harmless_json(json.dumps(line, ensure_ascii=False))
 
 
 class ByFile(logging.Filter):

@@ -24,6 +24,7 @@ import msgspec
 from cli.argument_kinds import duration, number_from
 from cli.command_parser import CommandParser
 from cli.file_errors import unwritable, why
+from cli.printing import complain, say, say_json
 from cli.simulate.failed_runs import Played, Shrinking, shrunk_here, tell_failure
 from cli.simulate.kill_everywhere import sweep, sweep_lines
 from cli.simulate.play_watch import Interrupt, interruptible, watch
@@ -72,16 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.kill_everywhere and options.report:
         parser.error("--report shows one run; write --kill-at N --report FILE for one of those of --kill-everywhere")
     if options.list:
-        print("\n".join(listed()))
+        say(*listed())
         return 0
     try:
         scenario = _scenario(options)
     except ScenarioError as error:
-        for fault in error.faults:
-            print(f"actorlet simulate: {fault}", file=sys.stderr)
+        complain(*(f"actorlet simulate: {fault}" for fault in error.faults))
         return 2
     except OSError as error:
-        print(f"actorlet simulate: {why(error)}", file=sys.stderr)
+        complain(f"actorlet simulate: {why(error)}")
         return 2
     interrupt = Interrupt()
     leave_rings_at_exit()
@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             trace = stack.enter_context(TraceFile(options.trace, "simulate")) if options.trace else None
         except OSError as error:
-            print(f"actorlet simulate: --trace: {why(error)}", file=sys.stderr)
+            complain(f"actorlet simulate: --trace: {why(error)}")
             return 2
         try:
             if options.kill_everywhere:
@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return max(status, _write_report(scenario, options, chosen[0], interrupt))
             return status
         except (NoProcessError, DiedError) as error:
-            print(f"actorlet simulate: {error}", file=sys.stderr)
+            complain(f"actorlet simulate: {error}")
             return 2
 
 
@@ -146,9 +146,9 @@ def _write_report(scenario: Scenario, options: argparse.Namespace, played: SeedP
     try:
         write_whole(options.report, text.encode("utf-8", "replace"), mode=0o644, lasting=False)
     except OSError as error:
-        print(f"actorlet simulate: --report: {why(error)}", file=sys.stderr)
+        complain(f"actorlet simulate: --report: {why(error)}")
         return 2
-    print(f"actorlet simulate: {options.report} shows seed {seed}", file=sys.stderr)
+    complain(f"actorlet simulate: {options.report} shows seed {seed}")
     return 0
 
 
@@ -162,11 +162,11 @@ def _kill_everywhere(scenario: Scenario, options: argparse.Namespace, interrupt:
         )
         broken += len(found.broken)
         if options.json:
-            print(json.dumps({"seed": seed, **msgspec.to_builtins(found)}), flush=True)
+            say_json(json.dumps({"seed": seed, **msgspec.to_builtins(found)}))
         else:
-            print("\n".join(sweep_lines(found, seed, _played_with(options, seed))), flush=True)
+            say(*sweep_lines(found, seed, _played_with(options, seed)))
         if interrupt.came:
-            print("actorlet simulate: interrupted", file=sys.stderr)
+            complain("actorlet simulate: interrupted")
             return 130
     return 1 if broken else 0
 
@@ -207,8 +207,8 @@ def _told(
     for each in seeds:
         if isinstance(each, SeedLost):
             lost += 1
-            print(f"actorlet simulate: seed {each.seed} was not played to its end: {each.how}", file=sys.stderr)
-            print(f"  again: {_again(options, each.seed)}", file=sys.stderr, flush=True)
+            complain(f"actorlet simulate: seed {each.seed} was not played to its end: {each.how}")
+            complain(f"  again: {_again(options, each.seed)}")
             continue
         _tell(each, options, known, None if interrupt.came else shrinking)
         played += 1
@@ -216,13 +216,13 @@ def _told(
         for name, times in each.report["sometimes"].items():
             sometimes[name] += times
     if len(options.seeds) > 1 and not options.json:  # a program can add them up by itself
-        print(all_seeds_line(played, failed, sometimes), flush=True)
+        say(all_seeds_line(played, failed, sometimes))
     if interrupt.came:
-        print("actorlet simulate: interrupted", file=sys.stderr)
+        complain("actorlet simulate: interrupted")
         return 130
     never = [name for name in scenario.reaches if not sometimes[name]]
     if never:
-        print(f"actorlet simulate: no seed reached {', '.join(never)}: this proves nothing of it", file=sys.stderr)
+        complain(f"actorlet simulate: no seed reached {', '.join(never)}: this proves nothing of it")
     return 1 if failed or lost or never else 0
 
 
@@ -232,19 +232,21 @@ def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shri
     `known`: the invariants with a saved failure; the one of this seed is added.
     """
     report = played.report
-    for line in [json.dumps(report)] if options.json else report_lines(report):
-        print(line, flush=True)
+    if options.json:
+        say_json(json.dumps(report))
+    else:
+        say(*report_lines(report))
     if played.failure is None:
         return
     broken = played.failure.violated.invariant
     told = sys.stderr if options.json else sys.stdout
     again = _again(options, played.seed)
     if broken in known:
-        print(f"  again: {again}", file=told, flush=True)
+        say(f"  again: {again}", to=told)
     else:
         # One file for each kind of failure: a hundred seeds that fail alike are shrunk once.
         if played.failure.seed != played.seed:
-            print(f"  {played.within}, by itself:", file=told)
+            say(f"  {played.within}, by itself:", to=told)
         where = Played(options.scenario, again, options.failures or ".")
         tell_failure(played.failure, played.turns, where, shrinking, told)
     known.add(broken)

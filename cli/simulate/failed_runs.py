@@ -20,6 +20,7 @@ import msgspec
 
 from cli.file_errors import why
 from cli.main import own_version
+from cli.printing import say
 from cli.simulate.play_watch import Interrupt, silence
 from cli.simulate.report import of
 from cli.simulate.side_process import DiedError
@@ -52,15 +53,14 @@ Returns the smallest failure that is like it, and the number of runs.
 
 def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrinking | None, out: TextIO) -> None:
     """Print what failed, and save it, shrunk unless there is no time for that."""
-    for line in _failure_lines(failure):
-        print(f"  {line}", file=out)
+    say(*(f"  {line}" for line in _failure_lines(failure)), to=out)
     small, runs = failure, 0
     if shrinking is not None:
         try:
             small, runs = shrinking(failure, turns)
-            print(f"  shrunk in {runs} runs to {_size(small)}", file=out)
+            say(f"  shrunk in {runs} runs to {_size(small)}", to=out)
         except DiedError as died:
-            print(f"  it could not be shrunk: {died}", file=out)
+            say(f"  it could not be shrunk: {died}", to=out)
     scenario = failure.scenario
     found_in = FoundIn(
         scenario=played.name, seed=failure.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs
@@ -75,14 +75,12 @@ def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrink
             path = os.path.join(directory or tempfile.mkdtemp(prefix="actorlet-failed-"), name)
             write_whole(path, text, mode=0o644, lasting=False)
         except OSError as error:
-            print(f"  it could not be saved: {why(error)}", file=out)
+            say(f"  it could not be saved: {why(error)}", to=out)
             continue
         shown = os.path.normpath(path)
-        print(
-            f"  again: actorlet replay {shlex.quote(f'./{shown}' if shown[0] == '-' else shown)}", file=out, flush=True
-        )
+        say(f"  again: actorlet replay {shlex.quote(f'./{shown}' if shown[0] == '-' else shown)}", to=out)
         return
-    print(f"  again: {played.again}", file=out, flush=True)
+    say(f"  again: {played.again}", to=out)
 
 
 def shrunk_quietly(
@@ -129,12 +127,13 @@ def _status(quiet: bool) -> Iterator[Callable[[int], object]]:
     if quiet:
         yield lambda _: None
         return
-    from rich.console import Console  # slow to import, and only for who has a failure
-    from rich.status import Status
+    from rich.status import Status  # slow to import, and only for who has a failure
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    from cli.styling import console
+
+    terminal = console(stderr=True)
+    if not terminal.is_terminal:
         yield lambda _: None
         return
-    with Status("shrinking the failure", console=console) as status:
+    with Status("shrinking the failure", console=terminal) as status:
         yield lambda runs: status.update(f"shrinking the failure: run {runs}")

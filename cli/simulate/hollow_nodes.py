@@ -21,7 +21,6 @@ from typing import Any
 import msgspec
 from rich.console import Console
 from rich.live import Live
-from rich.text import Text
 
 from actors.kernel import PoolDispatcher
 from actors.node_object.settings import KUBERNETES_VERSION
@@ -29,7 +28,9 @@ from cli.argument_kinds import duration, number_from
 from cli.blocked_signals import blocking
 from cli.command_parser import CommandParser
 from cli.main import own_version
+from cli.printing import complain
 from cli.run.log_lines import log_to
+from cli.styling import console, shown
 from config.credentials.kubeconfig import ApiAccess
 from config.documents.codec import DocumentError
 from config.flags.command_line import parse_flags
@@ -81,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         lasts_s = None if options.lasts is None else duration_ns(options.lasts) / SECOND_NS
         return _run(plan, access, lasts_s, remove=options.remove_nodes, verbose=options.verbose)
     except _RefusedError as refusal:
-        print(f"actorlet simulate: {refusal}", file=sys.stderr)
+        complain(f"actorlet simulate: {refusal}")
         return 2
 
 
@@ -92,32 +93,31 @@ def _run(plan: HollowPlan, access: ApiAccess, lasts_s: float | None, *, remove: 
             f"--nodes {plan.count}: each has some sockets open, and so many files are not allowed: {complaint}"
         )
     user_agent = f"actorlet/{own_version()} (hollow) kubernetes/{KUBERNETES_VERSION}"
-    console = Console(stderr=True)
+    terminal = console(stderr=True)
     with ExitStack() as after:
         after.enter_context(few_collections(RINGS_AFTER_OBJECTS))
         dispatcher = PoolDispatcher(WORKERS)
         after.callback(dispatcher.close)
         loop = after.enter_context(closing(LoopThread("hollow-nodes")))
         nodes = HollowNodes(plan, dispatcher, loop, access, user_agent)
-        show = after.enter_context(_shown(console, access, verbose))
+        show = after.enter_context(_display(terminal, access, verbose))
         nodes.start()
-        _watch(nodes, show, console, lasts_s)
+        _watch(nodes, show, terminal, lasts_s)
         show(nodes.status(), "ending")
         troubles = nodes.stop(remove=remove)
-    for trouble in troubles:
-        print(f"actorlet simulate: {trouble}", file=sys.stderr)
+    complain(*(f"actorlet simulate: {trouble}" for trouble in troubles))
     return 1 if troubles else 0
 
 
 def _watch(
-    nodes: HollowNodes, show: Callable[[HollowStatus, str], None], console: Console, lasts_s: float | None
+    nodes: HollowNodes, show: Callable[[HollowStatus, str], None], terminal: Console, lasts_s: float | None
 ) -> None:
     """Wait for a signal or the end of the time."""
-    began_s = console.get_time()
+    began_s = terminal.get_time()
     while True:
         left_s = LOOK_EVERY_SECONDS
         if lasts_s is not None:
-            left_s = min(left_s, began_s + lasts_s - console.get_time())
+            left_s = min(left_s, began_s + lasts_s - terminal.get_time())
             if left_s <= 0:
                 return
         if signal.sigtimedwait(SIGNALS, left_s) is not None:
@@ -145,15 +145,15 @@ Show = Callable[[HollowStatus, str], None]
 
 
 @contextlib.contextmanager
-def _shown(console: Console, access: ApiAccess, verbose: bool) -> Iterator[Show]:
+def _display(terminal: Console, access: ApiAccess, verbose: bool) -> Iterator[Show]:
     """Make the display of the status, and the log of the agents: warnings only, or everything."""
     server = access.cluster.shown
     with ExitStack() as after:
-        if console.is_terminal:
-            live = after.enter_context(Live(console=console, auto_refresh=False, transient=True))
+        if terminal.is_terminal:
+            live = after.enter_context(Live(console=terminal, auto_refresh=False, transient=True))
             show = _on_terminal(live, server)
         else:
-            show = _LogLines(server, console.get_time).show
+            show = _LogLines(server, terminal.get_time).show
         # After Live, which keeps its line below others. Agents' usual warnings also appear as events.
         handler = log_to(sys.stderr, lowest=logging.INFO if verbose else logging.ERROR)
         after.callback(logging.getLogger().removeHandler, handler)
@@ -163,7 +163,7 @@ def _shown(console: Console, access: ApiAccess, verbose: bool) -> Iterator[Show]
 
 def _on_terminal(live: Live, server: str) -> Show:
     def show(status: HollowStatus, doing: str) -> None:
-        live.update(Text(status_line(status, server, doing), overflow="ellipsis", no_wrap=True), refresh=True)
+        live.update(shown(status_line(status, server, doing), overflow="ellipsis", no_wrap=True), refresh=True)
 
     return show
 

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from config.values.harmless_text import harmless_line
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -51,7 +53,7 @@ class PlayBars:
         """Add a bar below the others; None where no bars are drawn."""
         if self._progress is None:
             return None
-        return self._progress.add_task(what, total=1.0, virtual="", counted="")
+        return self._progress.add_task(harmless_line(what), total=1.0, virtual="", counted="")
 
     def drop(self, bar: TaskID | None) -> None:
         """Remove a bar."""
@@ -85,7 +87,6 @@ def _seen_progress(clock: Callable[[], float]) -> Progress | None:
     """The Rich progress display; None where no bars are drawn."""
     if not _is_terminal() and not any(name in os.environ for name in _SAY_OTHERWISE):
         return None
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         Progress,
@@ -95,11 +96,13 @@ def _seen_progress(clock: Callable[[], float]) -> Progress | None:
         TimeRemainingColumn,
     )
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    from cli.styling import console
+
+    terminal = console(stderr=True)
+    if not terminal.is_terminal:
         return None
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[virtual]}"),
@@ -107,7 +110,7 @@ def _seen_progress(clock: Callable[[], float]) -> Progress | None:
         TextColumn("left:"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[counted]}"),
-        console=console,
+        console=terminal,
         get_time=clock,
         transient=True,
         auto_refresh=False,

@@ -1,16 +1,17 @@
 """The page of one run for `--report`: one file of HTML that needs nothing else.
 
-Pure. Every text that comes from a run is escaped, and the page's own policy forbids whatever is loaded from elsewhere.
+Pure. Every text that comes from a run is made harmless, and the page's own policy forbids whatever is loaded from
+elsewhere.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 
 from cli.simulate.run_story import GONE, PodStory, Story
 from cli.simulate.trace_lines import readable
+from config.values.harmless_text import harmless_html
 
 SECOND_NS = 10**9
 PODS_DRAWN = 100
@@ -51,10 +52,10 @@ def page(story: Story, name: str) -> str:
     """`name`: of the scenario."""
     title = f"{name}, seed {story.seed}"
     parts = (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{harmless_html(title)}</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><style>{_STYLE}</style></head><body>',
-        f"<h1>{escape(title)}</h1><p>{escape(story.about)}</p>",
+        f"<h1>{harmless_html(title)}</h1><p>{harmless_html(story.about)}</p>",
         *_result(story),
         *_timeline(story),
         *_pods(story),
@@ -108,7 +109,7 @@ def _tick_ns(end_ns: int) -> int:
 
 def _bars(pod: PodStory, y: int, end_ns: int) -> Iterator[str]:
     name = pod.name if len(pod.name) <= 26 else f"{pod.name[:25]}…"
-    yield f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>'
+    yield f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{harmless_html(name)}</text>'
     ends_ns = [at_ns for at_ns, _ in pod.states[1:]] + [end_ns]
     for (at_ns, state), until_ns in zip(pod.states, ends_ns, strict=True):
         if state == GONE:
@@ -117,13 +118,13 @@ def _bars(pod: PodStory, y: int, end_ns: int) -> Iterator[str]:
         colour = f"var(--{state})" if state in STATES else "currentColor"
         width = max(1.0, _x(until_ns, end_ns) - x)
         box = f'x="{x:.1f}" y="{y + 2}" width="{width:.1f}" height="{_ROW - 6}" style="fill:{colour}"'
-        yield f"<rect {box}><title>{escape(told)}</title></rect>"
+        yield f"<rect {box}><title>{harmless_html(told)}</title></rect>"
 
 
 def _upright(kind: str, at_ns: int, end_ns: int, height: int, told: str = "") -> str:
     x = _x(at_ns, end_ns)
     line = f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="20" y2="{height}"'
-    return f"{line}><title>{escape(told)}</title></line>" if told else f"{line}/>"
+    return f"{line}><title>{harmless_html(told)}</title></line>" if told else f"{line}/>"
 
 
 def _x(at_ns: int, end_ns: int) -> float:
@@ -163,7 +164,7 @@ def _messages(story: Story) -> Iterator[str]:
     ]
     yield _table("messages", ("times", "from", "to", "messages"), rows)
     yield f"<h2>The last messages before {'the first violation' if story.violations else 'the end'}</h2>"
-    lines = escape("\n".join(map(readable, story.last_lines[-LINES_LISTED:])))
+    lines = "\n".join(harmless_html(readable(line)) for line in story.last_lines[-LINES_LISTED:])
     yield f'<pre id="lines">{lines}</pre>'
 
 
@@ -180,7 +181,7 @@ def _table(name: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> st
 
 
 def _cell(text: str, is_number: bool) -> str:
-    return f"<td class=n>{escape(text)}</td>" if is_number else f"<td>{escape(text)}</td>"
+    return f"<td class=n>{harmless_html(text)}</td>" if is_number else f"<td>{harmless_html(text)}</td>"
 
 
 def _filter(of: str, label: str) -> str:

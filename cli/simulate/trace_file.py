@@ -5,11 +5,11 @@ A failure to write is reported once, on standard error. Opening raises OSError a
 
 from __future__ import annotations
 
-import sys
 from types import TracebackType
 from typing import Self
 
 from cli.file_errors import why
+from cli.printing import complain
 
 
 class TraceFile:
@@ -45,4 +45,4 @@ class TraceFile:
         if self._whole:
             self._whole = False
             reason = f"--trace {self._path}: {error.strerror or why(error)}: the trace ends before its end"
-            print(f"actorlet {self._command}: {reason}", file=sys.stderr, flush=True)
+            complain(f"actorlet {self._command}: {reason}")

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 from collections.abc import Sequence
 
 from cli.blocked_signals import ENDING, blocking
 from cli.command_parser import CommandParser
 from cli.file_errors import why
+from cli.printing import complain, say
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, embedded_api, new_file, port
 from config.values.name_rules import dns_subdomain
 from runtime.files.lock_file import LockFileError
@@ -35,13 +35,13 @@ def main(argv: Sequence[str] | None = None) -> int:
                 keys, kubeconfig, options.port, options.tls, options.node_authorizer, tuple(options.node), options.rbac
             )
             with embedded_api(settings) as api:
-                print(f"simulated API server at {api.url}")
+                say(f"simulated API server at {api.url}")
                 for node, path in api.node_kubeconfigs.items():
-                    print(f"kubeconfig of node {node}: {path}")
-                print(f"export KUBECONFIG={api.kubeconfig}", flush=True)
+                    say(f"kubeconfig of node {node}: {path}")
+                say(f"export KUBECONFIG={api.kubeconfig}")
                 signal.sigwait(ENDING)
     except (OSError, LockFileError) as error:
-        print(f"actorlet simulated-apiserver: {why(error)}", file=sys.stderr)
+        complain(f"actorlet simulated-apiserver: {why(error)}")
         return 1
     return 0
 

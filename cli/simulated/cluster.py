@@ -24,6 +24,7 @@ from cli.blocked_signals import ENDING, blocking
 from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.main import own_version
+from cli.printing import complain, say, say_json
 from cli.simulated.embedded_api import PASSING_PREFIX, new_file, port
 from runtime.files.lock_file import LockFileError
 from runtime.files.passing_directory import passing_directory
@@ -60,10 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             _serve(begin, options, after)
             signal.sigwait(ENDING)
     except OrderError as error:
-        print(f"actorlet simulate-cluster: {error}", file=sys.stderr)
+        complain(f"actorlet simulate-cluster: {error}")
         return 2
     except (OSError, LockFileError) as error:
-        print(f"actorlet simulate-cluster: {why(error)}", file=sys.stderr)
+        complain(f"actorlet simulate-cluster: {why(error)}")
         return 1
     return 0
 
@@ -87,11 +88,11 @@ def _serve(begin: Begin, options: argparse.Namespace, after: ExitStack) -> None:
     if options.until_input_ends:
         loop.submit(_end_with_input())
     if options.json:
-        print(msgspec.json.encode(facts).decode(), flush=True)
+        say_json(msgspec.json.encode(facts))
     else:
-        print(f"simulated cluster of {len(facts['nodes'])} nodes at {facts['url']}, time {begin.time}")
-        print(f"orders at {facts['control']}, described in {facts['control']}/openapi.json")
-        print(f"export KUBECONFIG={facts['kubeconfig']}", flush=True)
+        say(f"simulated cluster of {len(facts['nodes'])} nodes at {facts['url']}, time {begin.time}")
+        say(f"orders at {facts['control']}, described in {facts['control']}/openapi.json")
+        say(f"export KUBECONFIG={facts['kubeconfig']}")
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import dataclasses
 import ipaddress
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from actors.kernel import PoolDispatcher
 from cli.argument_kinds import read_by
 from cli.blocked_signals import blocking
 from cli.command_parser import CommandParser
+from cli.printing import complain, say
 from config.values.nearest import did_you_mean
 from runtime.cri.endpoint import EndpointError, parse_endpoint
 from runtime.cri.server import CriServer, ServeError
@@ -42,10 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     dispatcher = PoolDispatcher(1)
     try:
         with CriServer(_runtime(dispatcher, options), options.socket):
-            print(f"simulated container runtime at {parse_endpoint(options.socket)}", flush=True)
+            say(f"simulated container runtime at {parse_endpoint(options.socket)}")
             signal.sigwait(SIGNALS)
     except ServeError as error:
-        print(f"actorlet simulated-cri: {error}", file=sys.stderr)
+        complain(f"actorlet simulated-cri: {error}")
         return 1
     finally:
         dispatcher.close()

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
 import msgspec
-from rich.console import Console
 
 from actors.kernel import PoolDispatcher
 from actors.node.node import NodeAgent
@@ -33,10 +32,12 @@ from cli.blocked_signals import ENDING, blocking
 from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.inspect.local_views import HEALTH, questions_of, views_of
+from cli.printing import complain, say
 from cli.run.log_lines import log_to
 from cli.run.node_server import NodeWindow, Serving, node_server
 from cli.run.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
+from cli.styling import console
 from cli.up.progress import ClusterProgress, ProgressSnapshot, Wanted, look_at, progress
 from cli.up.screens import JsonScreen, LineScreen, LiveScreen, Screen
 from cli.up.simulated_machine import SIMULATED_RUNTIME, simulated_capabilities
@@ -79,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _refuse_if_taken(root)
             return _run(options, root)
     except (ConfigurationRejected, RootDirectoryTakenError, LockFileError, OSError) as error:
-        print(f"actorlet up: {why(error)}", file=sys.stderr)
+        complain(f"actorlet up: {why(error)}")
         return 1
 
 
@@ -229,11 +230,9 @@ def _verdict(options: argparse.Namespace, outcome: ClusterProgress, wanted: int)
         return 0
     if outcome.arrived:
         if options.output == "table":
-            print("the pod has arrived" if wanted == 1 else f"all {wanted} pods have arrived")
+            say("the pod has arrived" if wanted == 1 else f"all {wanted} pods have arrived")
         return 0
-    print("not every pod has arrived:", file=sys.stderr)
-    for reason in outcome.reasons:
-        print(f"  {reason}", file=sys.stderr)
+    complain("not every pod has arrived:", *(f"  {reason}" for reason in outcome.reasons))
     return 1
 
 
@@ -241,9 +240,9 @@ def _screen(options: argparse.Namespace, title: str, kubeconfig: str, link: str)
     if options.output == "json":
         log_to(sys.stderr, lowest=30)
         return JsonScreen(sys.stdout, options.once, kubeconfig, link)
-    console = Console()
-    if console.is_terminal:
-        return LiveScreen(console, title, kubeconfig, link)
+    terminal = console()
+    if terminal.is_terminal:
+        return LiveScreen(terminal, title, kubeconfig, link)
     log_to(sys.stderr, lowest=30)
     return LineScreen(sys.stdout, title, kubeconfig, link)
 

@@ -14,9 +14,10 @@ from typing import Protocol, Self, TextIO
 import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.text import Text
 
 from cli.inspect.tables import actor_table, names_of, others, pod_table, pull_table
+from cli.printing import say, say_json
+from cli.styling import shown
 from cli.up.progress import ClusterProgress, ProgressSnapshot, as_document
 from cli.up.rows import share_out
 from config.pods.words import has_arrived, pod_line
@@ -60,12 +61,12 @@ class LiveScreen:
 
     def drawn(self, look: ProgressSnapshot, outcome: ClusterProgress) -> RenderableType:
         """All parts from top to bottom, within the height of the terminal; see `cli.up.rows`."""
-        head: list[RenderableType] = [Text(self._title, style="bold")]
+        head: list[RenderableType] = [shown(self._title, style="bold")]
         if self._kubeconfig:
             # On a line of its own and never cut, so that people can copy it.
-            head.append(Text(export_of(self._kubeconfig), style="bold green", overflow="fold"))
+            head.append(shown(export_of(self._kubeconfig), style="bold green", overflow="fold"))
         if self._link:
-            head.append(Text(observer_line(self._link), style="bold cyan", overflow="fold"))
+            head.append(shown(observer_line(self._link), style="bold cyan", overflow="fold"))
         told = self._told(look)
         # The cursor rests on a line of its own. Behind a full line, the terminal's ^C would move all lines by one.
         free = self._console.height - self._lines_of(Group(*head, "")) - _CURSOR
@@ -76,20 +77,22 @@ class LiveScreen:
         if rows.actors:
             parts.append(actor_table(actors, names_of(look.pods), rows.actors))
         else:
-            parts.append(Text(f"{len(actors)} actors; `actorlet actors` lists them", style="dim", no_wrap=True))
+            parts.append(shown(f"{len(actors)} actors; `actorlet actors` lists them", style="dim", no_wrap=True))
         if told:
             more = len(told) - rows.told
             parts += ["", *told[: rows.told], *_others(more, "problems; `actorlet check DIR` lists those of manifests")]
         return Group(*parts, "")
 
-    def _told(self, look: ProgressSnapshot) -> list[Text]:
+    def _told(self, look: ProgressSnapshot) -> list[RenderableType]:
         """Problems, the fatal ones first; then the last warnings that do not repeat a problem."""
         faults = sorted(look.problems, key=lambda problem: not problem.fatal)
-        told = [Text(str(problem), "red" if problem.fatal else "yellow", overflow="fold") for problem in faults]
+        told: list[RenderableType] = [
+            shown(str(problem), "red" if problem.fatal else "yellow", overflow="fold") for problem in faults
+        ]
         texts = tuple(str(problem) for problem in faults)
         # The event about a duplicate pod ends with the text of the problem.
         news = [line for line in self._warnings.lines if not (texts and line.endswith(texts))]
-        return told + [Text(line, "yellow", overflow="fold") for line in news]
+        return told + [shown(line, "yellow", overflow="fold") for line in news]
 
     @staticmethod
     def _pods(look: ProgressSnapshot, at_most: int) -> list[RenderableType]:
@@ -163,19 +166,19 @@ class LineScreen:
     def _tell(self, key: Hashable, text: str) -> None:
         if self._told.get(key) != text:
             self._told[key] = text
-            print(text, file=self._out, flush=True)
+            say(text, to=self._out)
 
     def _tell_gone(self, present: set[Hashable]) -> None:
         for key in [key for key in self._told if isinstance(key, tuple) and key[0] == "pod" and key not in present]:
             name = str(self._told.pop(key)).partition(": ")[0]
-            print(f"{name}: gone", file=self._out, flush=True)
+            say(f"{name}: gone", to=self._out)
 
     def __enter__(self) -> Self:
-        print(self._title, file=self._out, flush=True)
+        say(self._title, to=self._out)
         if self._kubeconfig:
-            print(export_of(self._kubeconfig), file=self._out, flush=True)
+            say(export_of(self._kubeconfig), to=self._out)
         if self._link:
-            print(observer_line(self._link), file=self._out, flush=True)
+            say(observer_line(self._link), to=self._out)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -202,14 +205,14 @@ class JsonScreen:
         self._last = msgspec.json.encode(document).decode()
         if not self._only_last and (news := _without_ages(document)) != self._told:
             self._told = news
-            print(self._last, file=self._out, flush=True)
+            say_json(self._last, to=self._out)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._only_last and self._last:
-            print(self._last, file=self._out, flush=True)
+            say_json(self._last, to=self._out)
 
 
 def _without_ages(document: object) -> object:

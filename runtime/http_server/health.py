@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from config.values.harmless_text import harmless_line
 from runtime.http_server.heads import HttpRefusal, Query
 
 SYNC_LOOP = "/node/sync-loop"
@@ -46,7 +47,7 @@ def health(name: str, checks: Sequence[str], late: Sequence[str], unlogged: str,
     for check in checks:
         faults = wrong.get(check, [])
         bad = bad or bool(faults)
-        lines += [f"[-]{check} failed: {each}" for each in faults] or [f"[+]{check} ok"]
+        lines += [f"[-]{check} failed: {harmless_line(each)}" for each in faults] or [f"[+]{check} ok"]
     if bad:
         return 500, "\n".join([*lines, f"{name} check failed", ""])
     return 200, "\n".join([*lines, f"{name} check passed", ""]) if verbose else "ok"

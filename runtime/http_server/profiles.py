@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import html
 import sys
 import threading
 import time
@@ -20,6 +19,7 @@ from types import FrameType
 
 from aiohttp import web
 
+from config.values.harmless_text import harmless_html
 from runtime.http_server.heads import HttpRefusal, Query
 from runtime.http_server.targets import first_of
 
@@ -172,5 +172,5 @@ def _command() -> list[str]:
 
 
 def _index() -> str:
-    rows = [f'<a href="{name}">{name}</a> {html.escape(about)}' for name, about in PAGES.items()]
+    rows = [f'<a href="{name}">{name}</a> {harmless_html(about)}' for name, about in PAGES.items()]
     return "\n".join(["<!doctype html>", "<title>/debug/pprof/</title>", "<pre>", *rows, "</pre>\n"])

@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import errno
 import gzip
-import html
 import os
 import stat
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
@@ -23,6 +22,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from config.values.harmless_text import harmless_html
 from runtime.files.beneath import is_directory, open_beneath
 from runtime.files.disk_turns import DiskTurns
 from runtime.http_server.heads import HttpRefusal, Query
@@ -188,7 +188,7 @@ def _listing(descriptor: int) -> str:
     """Names as links, as file servers write them."""
     with os.scandir(descriptor) as entries:
         names = sorted(f"{each.name}/" if each.is_dir(follow_symlinks=False) else each.name for each in entries)
-    lines = [f'<a href="{quote(name)}">{html.escape(name)}</a>' for name in names]
+    lines = [f'<a href="{quote(os.fsencode(name))}">{harmless_html(name)}</a>' for name in names]
     return "\n".join(
         ["<!doctype html>", '<meta name="viewport" content="width=device-width">', "<pre>", *lines, "</pre>\n"]
     )

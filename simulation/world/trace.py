@@ -15,6 +15,7 @@ from collections.abc import Callable
 import msgspec
 
 from actors.kernel.dispatcher import Trace
+from config.values.harmless_text import harmless_line
 
 LINES_AT_ONCE = 512
 LINES_KEPT = 200
@@ -76,7 +77,7 @@ class RollingTrace:
 
         def told(who: str, what: str) -> None:
             self._flush()
-            sink(f"{now_ns()} {node}{who} {what}\n")
+            sink(harmless_line(f"{now_ns()} {node}{who} {what}") + "\n")
 
         return told
 
@@ -111,4 +112,4 @@ class RollingTrace:
 
 def _text(line: Line) -> str:
     now_ns, node, actor, message, outcome = line
-    return f"{now_ns} {node}{actor} {message} {outcome}".rstrip()
+    return harmless_line(f"{now_ns} {node}{actor} {message} {outcome}".rstrip())

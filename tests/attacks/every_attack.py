@@ -16,6 +16,7 @@ ATTACKS: tuple[Callable[[Target], None], ...] = (
     pods.open_references,
     servers.answers_without_end,
     pods.last_words,
+    pods.hostile_words,
     pods.deep_directories,
     pods.a_deep_claim,
     pods.a_hidden_hoard,

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
 from runtime.files.tree import remove_tree
 from tests.attacks.target import ANSWERS_WITHIN_S, Target
+from tests.attacks.words import WORDS, forged_lines, raw_characters
 from tests.real.agent import NODE
 from tests.real.claims import claim
 from tests.real.pods import STAY, container, pod
@@ -75,6 +77,30 @@ def last_words(target: Target) -> None:
     writes = container("writes", "printf '\\r{\"x\":[[[[\\377\\376' > /dev/termination-log; exit 1")
     with target.pods(pod("speaks", speaks, writes, restartPolicy="Never")):
         target.cluster.await_phase("Failed", "speaks", limit_s=60)
+
+
+def hostile_words(target: Target) -> None:
+    """Words for a terminal and for the log: said at the end, as an image, and as a path."""
+    says = container("says", f"printf %s {shlex.quote(WORDS)} > /dev/termination-log; exit 1")
+    picture = {**container("picture"), "image": f"busybox{WORDS}"}
+    path = [{"name": "v", "hostPath": {"path": f"/no{WORDS}", "type": "Directory"}}]
+    evil = pod("evil", says, picture, restartPolicy="Never")
+    lost = pod("lost", container(volumeMounts=[{"name": "v", "mountPath": "/v"}]), volumes=path)
+    with target.pods(evil, lost):
+
+        def said() -> bool:
+            states = [each.state for each in target.cluster.status("evil").container_statuses]
+            return any(state and state.terminated and state.terminated.message == WORDS for state in states)
+
+        target.agent.await_that(said, "the API does not get the true text", ANSWERS_WITHIN_S)
+        target.await_event("lost", "FailedMount")
+        for words in (("explain", "evil"), ("explain", "lost"), ("pods",), ("actors",)):
+            told = target.agent.told(*words)
+            assert not raw_characters(told), f"{words[0]} shows words as they are"
+        log = target.agent.said()
+        assert "owned" in log
+        assert not raw_characters(log), "the log has words as they are"
+        assert not forged_lines(log), "a line of the log is forged"
 
 
 def deep_directories(target: Target) -> None:

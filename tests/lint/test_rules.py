@@ -329,6 +329,28 @@ def test_operands_of_a_program_stand_after_two_dashes(path: str, source: str, ex
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
+        ("print(name)", ["ways-out:1"]),
+        ("walk(out=print)", ["ways-out:1"]),
+        ("sys.stderr.write(name)", ["ways-out:1"]),
+        ("traceback.print_exc()", ["ways-out:1"]),
+        ("from rich.text import Text", ["ways-out:1"]),
+        ("def f():\n    from rich.console import Console\n    Console().print(name)", ["ways-out:3"]),
+        ("import logging\nlogging.StreamHandler(out)", ["ways-out:2"]),
+        ("from html import escape\nescape(name)", ["ways-out:2"]),
+        ("import html\nhtml.escape(name)", ["ways-out:2"]),
+        # A type is no console, and not everything that is called `print` prints.
+        ("from rich.console import Console\ndef f(out: Console) -> None:\n    out.print(shown(name))", []),
+        ("say(name)\nfile.write(name)\nlogging.getLogger().addHandler(handler)\nre.escape(name)", []),
+    ],
+)
+def test_words_from_outside_leave_through_the_doors(source: str, expected: list[str]) -> None:
+    assert found("cli/up/x.py", source) == expected
+    assert found("tests/cli/x.py", source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
         ("os.makedirs(path, mode=0o750)", ["files:1"]),
         ("os.replace(a, b)", ["files:1"]),
         ("shutil.rmtree(path)", ["files:1"]),

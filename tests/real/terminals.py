@@ -34,6 +34,10 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._screen, text.encode())
 
+    def interrupt(self) -> None:
+        """As Ctrl-C on a terminal that controls the process."""
+        self._process.send_signal(signal.SIGINT)
+
     def resize(self, size: Size) -> None:
         _set_size(self._screen, size)
         self._process.send_signal(signal.SIGWINCH)

@@ -5,6 +5,7 @@ Pictures are kept in `.artifacts`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from runtime.http_server.observer import LOOK_EVERY_SECONDS
 from runtime.io.event_loop import LoopThread
 from simulation.cri import Settings
 from simulation.node.simulated_node import SimulatedNode
+from tests.attacks.words import MARKUP, WORDS, raw_characters
+from tests.config.values.test_harmless_text import CASES
 from tests.real.browser import Browser, browser
 from tests.real.components import missing
 from tests.real.waiting import until
@@ -29,6 +32,8 @@ from tests.simulation.node.worlds import IMAGE, container, manifest
 PICTURES = Path(__file__).parents[2] / ".artifacts"
 TOKEN = "a-token-of-the-test"
 WELL = {"well": manifest("well"), "other": manifest("other", [container("a"), container("b")])}
+EVIL = manifest("evil", behaviour={"run-for": "50ms", "exit-code": "3", "termination-message": WORDS})
+UNPULLED = manifest("unpulled", [container(image=f"x{WORDS}")])
 LOOPS = manifest("loops", behaviour={"run-for": "50ms", "exit-code": "3"})
 HASTY = RestartStrategy(
     name="hasty", budget=1, window_ns=10**12, initial_ns=10**6, max_ns=10**6, parked_retry_ns=10**13
@@ -133,3 +138,25 @@ def test_nobody_sees_anything_without_the_token(page: Browser, tmp_path: Path) -
         told = page.call("Page.navigate", url=found.link.replace(TOKEN, "another"))
         assert told.get("errorText") == "net::ERR_INVALID_AUTH_CREDENTIALS"
         assert "worker-7" not in page.text()
+
+
+def test_words_of_pods_turn_hide_and_mark_up_nothing(page: Browser, tmp_path: Path) -> None:
+    everything = (
+        "document.title + document.documentElement.textContent + [...document.querySelectorAll('*')]"
+        ".flatMap((each) => [...each.attributes].map((one) => one.value)).join('')"
+    )
+    with watched(tmp_path) as found:
+        found.node.put_manifest("evil.yaml", EVIL)
+        found.node.put_manifest("unpulled.yaml", UNPULLED)
+        found.node.put_manifest("torn.yaml", f'{{"kind": {json.dumps(WORDS)}}}')
+        page.open(found.link)
+        page.until(shows("CrashLoopBackOff"))
+        for name in ("evil", "unpulled"):
+            uid = next(pod.metadata.uid for pod in found.node.pods() if pod.metadata.name.startswith(name))
+            page.says(f"choose({uid!r}, true)")
+            page.until("document.getElementById('story').innerText.includes('owned')")
+            assert not raw_characters(page.says(everything))
+            assert MARKUP in page.text()
+        assert page.says("document.querySelectorAll('b, a').length") == 0
+        for text, shown in CASES:
+            assert page.says(f"harmless({json.dumps(text)})") == shown, "as harmless_text.py does it"

@@ -14,13 +14,33 @@ let storyTold = "";
 
 const at = (id) => document.getElementById(id);
 
+// --- words from outside -----------------------------------------------------------------------------------------------
+// Only the functions here put text into the page, as config/values/harmless_text.py does it for terminals.
+
+const HARMFUL = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+const BREAKS = { "\n": "\\n", "\t": "\\t", "\r": "\\r" };
+
+function harmless(text) {
+  return String(text).replace(HARMFUL, (each) => {
+    const digits = each.codePointAt(0).toString(16);
+    const [letter, length] = digits.length <= 2 ? ["x", 2] : digits.length <= 4 ? ["u", 4] : ["U", 8];
+    return BREAKS[each] || "\\" + letter + digits.padStart(length, "0");
+  });
+}
+
+function write(element, text) {
+  element.textContent = harmless(text);
+}
+
 function make(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "class") made.className = value;
-    else if (value !== undefined && value !== null) made.setAttribute(name, value);
+    // The uid of a pod and the path of an actor are read again, to ask for them.
+    else if (name.startsWith("data-")) made.setAttribute(name, value);
+    else if (value !== undefined && value !== null) made.setAttribute(name, harmless(value));
   }
-  made.append(...children);
+  made.append(...children.map((child) => (child instanceof Node ? child : harmless(child))));
   return made;
 }
 
@@ -45,7 +65,7 @@ function since(stamp, before = "") {
 
 setInterval(() => {
   for (const each of document.querySelectorAll("[data-since]")) {
-    each.textContent = each.dataset.before + age(each.dataset.since);
+    write(each, each.dataset.before + age(each.dataset.since));
   }
 }, 1000);
 
@@ -69,7 +89,7 @@ function listen() {
 }
 
 function linked(text, kind) {
-  at("link").textContent = text;
+  write(at("link"), text);
   at("link").className = "chip " + kind;
 }
 
@@ -104,9 +124,9 @@ function drawNode() {
   const node = parts.get("node");
   if (!node) return;
   const ready = of("condition").find(([type]) => type === "Ready");
-  document.title = node.name + " - actorlet";
-  at("node").textContent = node.name;
-  at("version").textContent = "actorlet " + node.version;
+  document.title = harmless(node.name + " - actorlet");
+  write(at("node"), node.name);
+  write(at("version"), "actorlet " + node.version);
   const well = ready ? ready[1].status === "True" : undefined;
   document.querySelector(".mark").className = "mark" + (well === undefined ? "" : well ? " good" : " bad");
   place(at("conditions"), of("condition"), () =>
@@ -122,7 +142,7 @@ function drawNode() {
   if (node.late.length) wrong.push("Late: " + node.late.map(shortPath).join(", "));
   if (node.stuck) wrong.push(node.stuck + " handlers block their threads");
   at("banner").hidden = !wrong.length;
-  at("banner").textContent = wrong.join(" - ");
+  write(at("banner"), wrong.join(" - "));
 }
 
 function drawPods() {
@@ -132,7 +152,7 @@ function drawPods() {
   const there = parts.get("pod/" + chosen);
   if (pods.length && (!there || (!chosenByHand && there.well && !pods[0][1].well))) choose(pods[0][0], false);
   const well = pods.filter(([, pod]) => pod.well).length;
-  at("pods-count").textContent = pods.length ? well + " of " + pods.length + " well" : "none";
+  write(at("pods-count"), pods.length ? well + " of " + pods.length + " well" : "none");
   place(at("pods").tBodies[0], [pods, chosen], () =>
     pods.map(([uid, pod]) => {
       const kind = pod.well ? "good" : /Err|Crash|BackOff|Failed|OOM|Invalid/.test(pod.status) ? "bad" : "warn";
@@ -197,7 +217,7 @@ function isUid(path) {
 function drawActors() {
   const actors = of("actor");
   const troubled = actors.filter(([, actor]) => isTroubled(actor));
-  at("actors-count").textContent = actors.length + (troubled.length ? ", " + troubled.length + " troubled" : ", all well");
+  write(at("actors-count"), actors.length + (troubled.length ? ", " + troubled.length + " troubled" : ", all well"));
   const only = at("troubled").checked;
   const rows = only ? troubled.map(([path, actor]) => ({ path, actor, depth: 0 })) : rowsOf(actors);
   const names = rows.map((row) => (row.path ? shortPath(row.path) : ""));
@@ -230,7 +250,7 @@ function drawSide() {
   const slowRows = slow.map(([path, actor]) => [shortPath(path).replace(/^\/node\//, ""), actor.slowest.replace(/\(.*$/, ""), actor.slowestMs]);
   place(at("slowest").tBodies[0], slowRows, () =>
     slowRows.map(([path, handler, ms]) =>
-      make("tr", {}, make("td", { class: "name" }, handler), make("td", { class: "words", title: path }, path), make("td", { class: "number" }, ms.toFixed(1) + "\u00a0ms"))
+      make("tr", {}, make("td", { class: "name" }, handler), make("td", { class: "words", title: path }, path), make("td", { class: "number" }, ms.toFixed(1) + " ms"))
     )
   );
   const lanes = of("lane");
@@ -297,7 +317,7 @@ function clock(stamp) {
 }
 
 function drawStory(story) {
-  at("story-of").textContent = story.namespace + "/" + story.name + (story.stage ? ", " + story.stage : "");
+  write(at("story-of"), story.namespace + "/" + story.name + (story.stage ? ", " + story.stage : ""));
   const box = at("story");
   const low = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
   const made = [];

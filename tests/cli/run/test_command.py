@@ -14,6 +14,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -81,18 +82,25 @@ class Agent:
         return status
 
 
+@contextmanager
+def simulated_runtime(directory: Path, *options: str) -> Iterator[None]:
+    """At `cri.sock` in the directory."""
+    command = actorlet("simulated-cri", "--socket", str(directory / "cri.sock"), *options)
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    yield
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE_S)
+
+
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[Path]:
     """With a simulated runtime at cri.sock and one manifest."""
     (tmp_path / "manifests").mkdir()
     (tmp_path / "manifests/web.yaml").write_text(MANIFEST)
-    command = actorlet("simulated-cri", "--socket", str(tmp_path / "cri.sock"), "--no-logs")
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline()
-    yield tmp_path
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=PATIENCE_S)
+    with simulated_runtime(tmp_path, "--no-logs"):
+        yield tmp_path
 
 
 def ask(command: str, directory: Path, *more: str) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,7 @@ import pytest
 
 from cli.run.log_lines import LineFormatter, log_as, log_to, set_verbosity
 from config.kubelet.configuration import Logging, LogOptions, LogStream, VerbosityByFile
+from tests.attacks.words import WORDS, forged_lines, raw_characters
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,38 @@ def test_an_exception_follows_its_line() -> None:
             logging.getLogger("actorlet.x").exception("it failed")
     finally:
         logging.getLogger().removeHandler(handler)
-    assert re.match(r"E.*actorlet\.x: it failed\nTraceback", out.getvalue())
+    assert re.match(r"E.*actorlet\.x: it failed\n  Traceback", out.getvalue())
+
+
+def attacked(log: logging.Logger) -> None:
+    log.warning("image %s cannot be pulled", WORDS)
+    try:
+        raise ValueError(WORDS) from RuntimeError(WORDS)
+    except ValueError:
+        log.exception("it failed: %s", WORDS)
+    log.info("long: %s", "x" * 10**6)
+
+
+def test_no_word_from_outside_forges_a_line_or_acts_on_who_reads_the_log() -> None:
+    lines, _ = lines_of(Logging(), attacked)
+    text = "\n".join(lines)
+    assert not raw_characters(text)
+    assert not forged_lines(text)
+    heads = [line for line in lines if line and not line.startswith("  ")]
+    assert [line[0] for line in heads] == ["W", "E", "I"]
+    assert all(WORDS[-20:] in line for line in heads[:2]), "the rest of the text is there"
+    assert any("RuntimeError: " in line for line in lines), "and so is the traceback"
+    assert len(heads[2]) < 10_000
+
+
+def test_a_line_of_json_has_the_true_text_and_no_raw_one() -> None:
+    lines, _ = lines_of(Logging(format="json"), attacked)
+    assert not raw_characters("".join(lines))
+    warned, failed, long = map(json.loads, lines)
+    assert warned["msg"] == f"image {WORDS} cannot be pulled"
+    assert (failed["msg"], failed["err"]) == (f"it failed: {WORDS}", WORDS)
+    assert "RuntimeError" in failed["stacktrace"]
+    assert len(long["msg"]) < 10_000
 
 
 @pytest.mark.parametrize(("verbosity", "level"), [(0, logging.INFO), (3, logging.INFO), (4, logging.DEBUG)])

@@ -13,6 +13,7 @@ from cli.simulate.command import main
 from cli.simulate.report_page import page
 from cli.simulate.run_story import PodStory, Story
 from simulation.world.chronicle import Violation
+from tests.attacks.words import WORDS, raw_characters
 
 SHOP = """
 about: a shop that is <too> slow
@@ -23,7 +24,7 @@ lasts: 20s
 """
 PLAIN_TAGS = {"html", "head", "meta", "title", "style", "script", "body", "h1", "h2", "h3", "p", "div", "span", "i"}
 PLAIN_TAGS |= {"svg", "line", "rect", "text", "table", "thead", "tbody", "tr", "th", "td", "label", "input", "pre"}
-EVIL = "<script>alert(1)</script>\"'&"
+EVIL = f"<script>alert(1)</script>\"'&{WORDS}"
 
 
 class Seen(HTMLParser):
@@ -96,6 +97,7 @@ def test_no_text_of_a_run_becomes_part_of_the_page():
     text = page(story, EVIL)
     assert text.count("<script") == 1
     assert "alert(1)" in text
+    assert not raw_characters(text)
     names = {tag for tag, _ in Seen(text).tags}
     assert names <= PLAIN_TAGS
     assert not [found for _, found in Seen(text).tags if any(name.startswith("on") for name in found)]

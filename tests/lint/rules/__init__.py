@@ -77,6 +77,7 @@ def all_rules() -> tuple[Rule, ...]:
         rooms,
         sets,
         sleeping,
+        ways_out,
     )
 
     return (
@@ -91,6 +92,7 @@ def all_rules() -> tuple[Rule, ...]:
         private_names.check,
         programs.check,
         files.check,
+        ways_out.check,
         prose.check,
     )
 

@@ -41,6 +41,7 @@ FORBIDDEN: Mapping[str, str] = {
 """A whole module, or one name in it: what to do instead. Reading dates (`datetime`) is no clock."""
 
 ALLOWED: Mapping[tuple[str, str], str] = {
+    ("cli/printing.py", "threading"): "its hook for an exception that ends a thread",
     ("cli/simulate/play_bars.py", "time"): "how long a person waits, while worlds have clocks of their own",
     (
         "cli/simulate/side_process.py",

@@ -97,6 +97,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "pytest_plugin",
     ),
     "cli": (
+        "printing",
+        "styling",
         "main",
         "argument_kinds",
         "blocked_signals",

@@ -1,8 +1,9 @@
-"""The stream of the observer: what is sent when, to whom, and how many may watch."""
+"""The observer: what its stream sends when, to whom, how many may watch; and what its page lets in."""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,7 +14,7 @@ from aiohttp import web
 from runtime.http_server.auth.gate import bearer_of
 from runtime.http_server.heads import HttpRefusal
 from runtime.http_server.listener import HttpListener
-from runtime.http_server.observer import WATCHERS_AT_MOST, Look, Observer, asking_for_token, is_observed
+from runtime.http_server.observer import PAGE, WATCHERS_AT_MOST, Look, Observer, asking_for_token, is_observed
 from tests.real.waiting import until
 from tests.runtime.http_server.clients import Client, ask, listening
 
@@ -122,3 +123,14 @@ def test_browsers_are_asked_for_a_token_where_the_page_is() -> None:
     assert not is_observed("/uix")
     assert asking_for_token(HttpRefusal(401, "no")).headers[0][0] == "WWW-Authenticate"
     assert asking_for_token(HttpRefusal(403, "no")).headers == ()
+
+
+def test_only_two_functions_put_text_into_the_page() -> None:
+    """Both make it harmless (tests/real/test_observer_page.py), so no part of the page can forget it."""
+    script = (PAGE / "observer.js").read_text()
+    doors = script[script.index("function harmless(") : script.index("function of(")]
+    rest = script.replace(doors, "")
+    ways = r"textContent|innerHTML|outerHTML|innerText|insertAdjacent|setAttribute|append|createElement|document\.write"
+    assert set(re.findall(ways, rest)) == set()
+    assert len(re.findall(r"document\.title = harmless\(", rest)) == rest.count("document.title") == 1
+    assert len(re.findall(r"replaceChildren\(\.\.\.(build\(\)|made)\)", rest)) == rest.count("replaceChildren")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from runtime.http_server.heads import HttpRefusal, query_of
 from runtime.http_server.listener import HttpListener
 from runtime.http_server.log_query import LogQuery, is_log_query, journal_command, log_query
 from runtime.http_server.system_logs import SystemLogPlaces, SystemLogs
+from tests.attacks.words import WORDS, raw_characters
 from tests.runtime.http_server.clients import ask, listening
 
 JOURNAL = """#!/bin/sh
@@ -86,6 +88,20 @@ def test_files_beneath_the_directory_and_nothing_else(
         assert answer.status == status
         assert told in answer.body
         assert "secret" not in answer.body.replace("/secret", "")
+
+
+def test_names_of_files_turn_and_mark_up_nothing(places: SystemLogPlaces) -> None:
+    name = f"x{WORDS.replace('/', '')}"
+    (Path(places.directory) / name).write_text("evil\n")
+    (Path(places.directory) / os.fsdecode(b"\xff\xfe")).write_text("odd\n")
+    with serving(places) as listener:
+        listed = ask(listener.port, "/logs/").body
+        assert not raw_characters(listed.replace("\r\n", ""))
+        assert "owned" in listed
+        assert "<b>" not in listed
+        assert '<a href="%FF%FE">\\udcff\\udcfe</a>' in listed
+        (link,) = re.findall(r'href="(x[^"]*)"', listed)
+        assert ask(listener.port, f"/logs/{link}").body == "evil\n"
 
 
 def test_a_large_file_comes_whole_and_its_head_alone(places: SystemLogPlaces) -> None:

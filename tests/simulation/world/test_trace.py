@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulation.world.trace import LINES_AT_ONCE, LINES_KEPT, RollingTrace
+from tests.attacks.words import WORDS, raw_characters
 
 Handled = tuple[str, int, str, str, str]
 """Node, now in ns, actor, message, outcome."""
@@ -65,3 +66,16 @@ def test_failures_of_actors_are_told() -> None:
     trace.of("node-0")(5, "/node/pleg", "Relist", "failed: ValueError")
     trace.of("node-0")(5, "/node/pleg", "Relist", "ok")
     assert failed == [("node-0/node/pleg", "Relist", "failed: ValueError")]
+
+
+def test_no_word_from_outside_forges_a_line_or_acts_on_who_reads_the_trace() -> None:
+    read: list[str] = []
+    trace = RollingTrace(read.append)
+    answered = trace.told_answers("node-0", lambda: 7)
+    assert answered is not None
+    trace.of("node-0")(5, "/node/pleg", "Relist", f"failed {WORDS}")
+    trace.note(6, "world", WORDS)
+    answered("/runtime", WORDS)
+    assert len(trace.last()) == 2
+    assert "".join(read).count("\n") == 3
+    assert not raw_characters("".join((*read, *trace.last())))

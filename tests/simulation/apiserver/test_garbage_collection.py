@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from simulation.apiserver.controllers.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
 from simulation.apiserver.core import Options
-from simulation.apiserver.garbage.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
-from simulation.apiserver.kinds.config_data import DataRules
-from simulation.apiserver.store import Version
+from simulation.apiserver.store.store import Version
+from simulation.apiserver.strategies.config_data import DataStrategy
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, Server, pod
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -274,12 +274,12 @@ def test_thousands_of_dependents_go_within_seconds(cluster: Cluster):
 
 
 def test_one_that_cannot_be_deleted_holds_up_no_other(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
-    def grace(_: DataRules, old: Version, options: Any) -> int:
+    def grace(_: DataStrategy, old: Version, options: Any) -> int:
         if old.name == "broken":
             raise RuntimeError("a fault of the server")
         return 0
 
-    monkeypatch.setattr(DataRules, "grace", grace)
+    monkeypatch.setattr(DataStrategy, "grace", grace)
     owner = cluster.make("owner")
     for name in ("broken", "child"):
         cluster.make(name, owned_by(owner))

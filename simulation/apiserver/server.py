@@ -45,6 +45,7 @@ from simulation.apiserver.strategies.published import PublishedStrategy
 from simulation.apiserver.strategies.roles import BindingStrategy, RoleStrategy
 from simulation.apiserver.strategies.services import ServiceStrategy
 from simulation.apiserver.strategies.strategy import Strategy
+from simulation.apiserver.strategies.workloads import JobStrategy, ReplicationControllerStrategy
 from simulation.apiserver.verbs.bind import bind
 from simulation.apiserver.verbs.delete import delete, delete_collection, evict
 from simulation.apiserver.verbs.node_parts import node_proxy, pod_log, pod_portforward, pod_stream
@@ -89,8 +90,10 @@ _STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
     "configmaps": DataStrategy,
     "customresourcedefinitions.apiextensions.k8s.io": DefinitionStrategy,
     "events": EventStrategy,
+    "jobs.batch": JobStrategy,
     "namespaces": NamespaceStrategy,
     "pods": PodStrategy,
+    "replicationcontrollers": ReplicationControllerStrategy,
     "rolebindings.rbac.authorization.k8s.io": BindingStrategy,
     "roles.rbac.authorization.k8s.io": RoleStrategy,
     "secrets": DataStrategy,

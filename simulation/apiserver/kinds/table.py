@@ -1,7 +1,7 @@
-"""The declarative table of kinds: names, verbs, parts, defaults, selectable fields, columns.
+"""The declarative table of kinds: names, verbs, parts, selectable fields, columns.
 
-`table.yaml` is the table; discovery, OpenAPI, tables, field selectors, defaults and the strategies use the values made
-of it here. A kind without its own code is one entry there. Entries under `published` have the schema that Kubernetes
+`table.yaml` is the table; discovery, OpenAPI, tables, field selectors and the strategies use the values made of
+it here. A kind without its own code is one entry there. Entries under `published` have the schema that Kubernetes
 publishes (`schemas.published`). A resource that is neither in `SERVED` nor in a `Catalog` gets a 404.
 """
 
@@ -16,7 +16,7 @@ import yaml
 from msgspec.structs import force_setattr
 
 from simulation.apiserver.schemas.kind_schema import KindSchema
-from simulation.apiserver.schemas.published import resolved, schema_name, with_written_defaults
+from simulation.apiserver.schemas.published import resolved, schema_name
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 CHANGE = ("get", "patch", "update")
@@ -63,8 +63,6 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_field
     """Name -> source of each table column; see `documents/tables.py`."""
     selectable: tuple[str, ...] = ()
     """Dotted paths that field selectors may use, besides name and namespace."""
-    defaults: Mapping[str, Any] = {}
-    """Fields of a new object: values for what it leaves out, at the top and one level below."""
     first_status: Mapping[str, Any] | None = None
     """The status of every new object, whatever the client sends."""
     keeps_first_status: bool = False
@@ -127,10 +125,9 @@ _SCALE_PATHS = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".st
 def _published(kind: str, template: str = "", scaled: bool = False, **more: Any) -> ServedResource:
     """The entry of a kind that is stored by its published schema."""
     group, version = more.get("group", ""), more.get("version", "v1")
-    defaults, name = more.pop("defaults", {}), schema_name(group, version, kind)
-    schema = with_written_defaults(resolved(name), defaults)
+    name = schema_name(group, version, kind)
     parts = tuple(template.split(".")) if template else ()
-    described = KindSchema(schema, scale=_SCALE_PATHS if scaled else None, published=name, template=parts)
+    described = KindSchema(resolved(name), scale=_SCALE_PATHS if scaled else None, published=name, template=parts)
     subresources = {"scale": {"kind": "Scale", "group": "autoscaling", "verbs": CHANGE}} if scaled else {}
     entry = _entry(kind, **more, subresources=subresources)
     force_setattr(entry, "described", described)

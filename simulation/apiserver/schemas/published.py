@@ -67,21 +67,6 @@ def resolved(name: str) -> Schema:
     return {**schema, "properties": properties, "required": [field for field in must if field not in _OF_ANY_OBJECT]}
 
 
-def with_written_defaults(schema: Schema, defaults: Mapping[str, Any]) -> Schema:
-    """The schema with defaults that the document has in words only. In a spec each field has its own.
-
-    An object that is there gets the plain values of its default, and not the objects in it.
-    """
-    properties = dict(schema["properties"])
-    for name, default in defaults.items():
-        below = properties[name]
-        if isinstance(default, Mapping):
-            plain = {key: one for key, one in default.items() if name == "spec" or not isinstance(one, Mapping)}
-            below = with_written_defaults(below, plain)
-        properties[name] = below if name == "spec" else {**below, "default": default}
-    return {**schema, "properties": properties}
-
-
 @cache
 def _type(name: str) -> Schema:
     return _OWN_WORDS.get(name) or _resolved(_SCHEMAS[name])

@@ -56,6 +56,7 @@ class DescribedStrategy(Strategy):
 
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         _replace(value, with_defaults(value, _described(call.resource).schema))
+        super().default(call, before, value)
 
     def prune(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         unknown: list[str] = []

@@ -6,7 +6,6 @@ The spec of a template is defaulted and checked like that of a pod. A selector m
 from __future__ import annotations
 
 from config.documents.codec import DocumentError
-from config.pods.job_selectors import select_own_pods
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
@@ -26,7 +25,6 @@ class PublishedStrategy(DescribedStrategy):
         self._described: KindSchema = resource.described
 
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        self._forget_empty(value)
         super().default(call, before, value)
         template = self._template(value)
         if template is None:
@@ -37,13 +35,11 @@ class PublishedStrategy(DescribedStrategy):
         except DocumentError:
             return  # `validate` says so.
         if claimed:
-            complete["volumes"] = [one for one in complete["volumes"] if one not in claimed]
+            left = [one for one in complete.pop("volumes") if one not in claimed]
+            complete |= {"volumes": left} if left else {}
+        if "enableServiceLinks" not in spec:
+            del complete["enableServiceLinks"]  # A default of pods that templates do not have.
         value.update(_with(value, self._described.template, {**template, "spec": complete}))
-
-    def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        super().prepare(call, before, value)
-        if before is None and call.resource.kind == "Job":
-            select_own_pods(value)
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         super().validate(call, before, value)
@@ -73,16 +69,6 @@ class PublishedStrategy(DescribedStrategy):
         """The pod template of an object, if it has a spec."""
         template = _at(value, self._described.template)
         return template if template is not None and isinstance(template.get("spec"), dict) else None
-
-    def _forget_empty(self, value: Json) -> None:
-        """Treat an empty object in a spec as absent where it has a default.
-
-        `kubectl create` sends such objects.
-        """
-        spec, known = value.get("spec"), self._described.schema["properties"].get("spec", {}).get("properties", {})
-        if isinstance(spec, dict):
-            empty = [name for name, part in spec.items() if part == {} and known.get(name, {}).get("default")]
-            value["spec"] = {name: part for name, part in spec.items() if name not in empty}
 
 
 def _with_claimed(spec: Json, claimed: list[Json]) -> Json:

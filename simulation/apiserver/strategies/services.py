@@ -14,7 +14,6 @@ from simulation.apiserver.strategies.strategy import Strategy
 FIRST_NODE_PORT = 30000
 FIRST_ADDRESS = 10
 """Addresses below this are for services that request one, such as that of the API server."""
-_DEFAULTS = {"type": "ClusterIP", "sessionAffinity": "None"}
 _AT_NODES = ("NodePort", "LoadBalancer")
 _KEPT = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
 
@@ -27,10 +26,8 @@ class ServiceStrategy(Strategy):
         self._next_port = FIRST_NODE_PORT
 
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        spec = {**_DEFAULTS, **(value.get("spec") or {})}
-        if spec["type"] in _AT_NODES:
-            spec.setdefault("externalTrafficPolicy", "Cluster")
-        value["spec"] = _with_ports(spec)
+        super().default(call, before, value)
+        value["spec"] = _with_ports(value["spec"])
 
     def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         super().prepare(call, before, value)
@@ -43,7 +40,7 @@ class ServiceStrategy(Strategy):
             address = self._address(value["metadata"]["name"], spec.get("clusterIP"))
             common = {"ipFamilies": ["IPv6" if ":" in address else "IPv4"], "ipFamilyPolicy": "SingleStack"}
             addresses = {"clusterIP": address, "clusterIPs": [address]}
-            spec = {**common, "internalTrafficPolicy": "Cluster", **spec, **addresses}
+            spec = {**common, **spec, **addresses}
         value["spec"] = self._with_node_ports(spec)
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
@@ -88,7 +85,7 @@ class ServiceStrategy(Strategy):
 
 def _with_ports(spec: Json) -> Json:
     ports = [
-        {"protocol": "TCP", "targetPort": port.get("port"), **{key: part for key, part in port.items() if part}}
+        {"targetPort": port.get("port"), **{key: part for key, part in port.items() if part}}
         for port in spec.get("ports") or ()
     ]
     return {field: part for field, part in {**spec, "ports": ports}.items() if part not in (None, [])}

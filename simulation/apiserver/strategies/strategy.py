@@ -8,12 +8,13 @@ metadata; everything deeper, and the object before, is shared and must be replac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from config.documents.codec import DocumentError, from_builtins, unknown_fields
 from config.objects import ApiStruct
 from simulation.apiserver.core import Core
+from simulation.apiserver.kinds.defaults import default_rules, with_defaults
 from simulation.apiserver.kinds.structs import struct_of
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
@@ -45,11 +46,9 @@ class Strategy:
 
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         """Values for what the object leaves out."""
-        for name, default in call.resource.defaults.items():
-            if isinstance(default, Mapping):
-                value[name] = {**default, **(value.get(name) or {})}
-            else:
-                value[name] = value.get(name) or default
+        rules = default_rules(call.resource.api_version, call.resource.kind)
+        if rules:
+            value.update(with_defaults(value, rules))
 
     def prune(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         """Remove what is not stored. Raises StatusError (400)."""

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import lru_cache
 from ipaddress import ip_network
 
 from actors.kernel.dispatcher import Dispatcher
@@ -32,29 +30,12 @@ from simulation.apiserver.kinds.table import DEFINITIONS, EVENTS, NAMESPACES, NO
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.pipeline.write import write_value
 from simulation.apiserver.requests.answers import Answer, refused
-from simulation.apiserver.requests.calls import ADMIN, ApiRequest, ApiUser, ResourceCall, Target, call_of, call_to
+from simulation.apiserver.requests.calls import ADMIN, ApiRequest, ApiUser, Target, call_of, call_to
 from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store.store import Store
-from simulation.apiserver.strategies.certificates import CertificateRequestStrategy
-from simulation.apiserver.strategies.config_data import DataStrategy
-from simulation.apiserver.strategies.definitions import DefinitionStrategy
-from simulation.apiserver.strategies.events import EventStrategy
-from simulation.apiserver.strategies.namespaces import NamespaceStrategy
-from simulation.apiserver.strategies.pods import PodStrategy
-from simulation.apiserver.strategies.published import PublishedStrategy
-from simulation.apiserver.strategies.roles import BindingStrategy, RoleStrategy
-from simulation.apiserver.strategies.services import ServiceStrategy
-from simulation.apiserver.strategies.strategy import Strategy
-from simulation.apiserver.strategies.workloads import JobStrategy, ReplicationControllerStrategy
-from simulation.apiserver.verbs.bind import bind
-from simulation.apiserver.verbs.delete import delete, delete_collection, evict
-from simulation.apiserver.verbs.node_parts import node_proxy, pod_log, pod_portforward, pod_stream
-from simulation.apiserver.verbs.read import list_objects, read
-from simulation.apiserver.verbs.reviews import may_i, may_somebody, my_rules, token_review, who_am_i
-from simulation.apiserver.verbs.scale import scale
-from simulation.apiserver.verbs.token_request import request_token
-from simulation.apiserver.verbs.watch import Bookmarks, watch
-from simulation.apiserver.verbs.write import create, patch, update
+from simulation.apiserver.strategies.by_kind import strategies
+from simulation.apiserver.verbs.dispatch import handler_of
+from simulation.apiserver.verbs.watch import Bookmarks
 from simulation.rbac.defaults import default_objects
 from simulation.rbac.roles import GROUP as RBAC
 from simulation.webhooks.reviews import ReviewWantedError
@@ -64,55 +45,7 @@ FIRST = ("default", "kube-node-lease", "kube-public", "kube-system")
 DENIED_AT_MOST = 1000
 LOG = logging.getLogger("actorlet.apiserver")
 
-_PARTS: dict[tuple[str, str], Callable[[Context, ResourceCall], Answer]] = {
-    ("pods", "attach"): pod_stream,
-    ("pods", "binding"): bind,
-    ("pods", "eviction"): evict,
-    ("pods", "exec"): pod_stream,
-    ("pods", "log"): pod_log,
-    ("pods", "portforward"): pod_portforward,
-    ("nodes", "proxy"): node_proxy,
-    ("serviceaccounts", "token"): request_token,
-    ("bindings", ""): bind,
-    ("localsubjectaccessreviews.authorization.k8s.io", ""): may_somebody,
-    ("selfsubjectaccessreviews.authorization.k8s.io", ""): may_i,
-    ("selfsubjectreviews.authentication.k8s.io", ""): who_am_i,
-    ("selfsubjectrulesreviews.authorization.k8s.io", ""): my_rules,
-    ("subjectaccessreviews.authorization.k8s.io", ""): may_somebody,
-    ("tokenreviews.authentication.k8s.io", ""): token_review,
-}
-"""Special handlers: (resource, part)."""
-
-_STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
-    "certificatesigningrequests.certificates.k8s.io": CertificateRequestStrategy,
-    "clusterrolebindings.rbac.authorization.k8s.io": BindingStrategy,
-    "clusterroles.rbac.authorization.k8s.io": RoleStrategy,
-    "configmaps": DataStrategy,
-    "customresourcedefinitions.apiextensions.k8s.io": DefinitionStrategy,
-    "events": EventStrategy,
-    "jobs.batch": JobStrategy,
-    "namespaces": NamespaceStrategy,
-    "pods": PodStrategy,
-    "replicationcontrollers": ReplicationControllerStrategy,
-    "rolebindings.rbac.authorization.k8s.io": BindingStrategy,
-    "roles.rbac.authorization.k8s.io": RoleStrategy,
-    "secrets": DataStrategy,
-    "services": ServiceStrategy,
-}
-"""Kinds with rules of their own, by store key."""
-
 _RESOURCES_OF_RBAC = {resource.kind: resource for resource in SERVED if resource.group == RBAC}
-
-_VERBS: dict[str, Callable[[Context, ResourceCall], Answer]] = {
-    "create": create,
-    "delete": delete,
-    "deletecollection": delete_collection,
-    "get": read,
-    "list": list_objects,
-    "patch": patch,
-    "update": update,
-    "watch": watch,
-}
 
 
 class ApiServer:
@@ -129,11 +62,7 @@ class ApiServer:
             bookmarks=Bookmarks(core),
             authenticator=Authenticator(core),
             authorizer=Authorizer(core),
-            strategies={
-                resource.store_key: _strategy_of(resource)(core, resource)
-                for resource in SERVED
-                if resource.stored and not resource.storage
-            },
+            strategies=strategies(core),
         )
         self._catalog = Catalog()
         self._context.followers.update(
@@ -182,7 +111,7 @@ class ApiServer:
                 resource = call.resource
                 if resource.described is not None and resource.described.warning:
                     call.warnings.append(resource.described.warning)
-                return _carries_out(resource, call.target.subresource, call.verb)(self._context, call)
+                return handler_of(resource, call.target.subresource, call.verb)(self._context, call)
             except StatusError as refusal:
                 if refusal.code == 403:
                     self.denied.append(refusal.message)
@@ -251,14 +180,3 @@ class ApiServer:
         address = str(ip_network(self.options.service_cidr)[1])
         port = {"name": "https", "port": 443, "targetPort": self.options.port, "protocol": "TCP"}
         return {"spec": {"clusterIP": address, "ports": [port]}}
-
-
-def _strategy_of(resource: ServedResource) -> Callable[[Core, ServedResource], Strategy]:
-    return _STRATEGIES.get(resource.store_key, Strategy if resource.described is None else PublishedStrategy)
-
-
-@lru_cache(maxsize=1024)
-def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Context, ResourceCall], Answer]:
-    """The handler of a request to a resource, or to that part of it."""
-    special = _PARTS.get((resource.group_resource, part))
-    return special or (scale if part == "scale" else _VERBS[verb])

@@ -79,6 +79,10 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_field
     """Whether PUT works without a resourceVersion."""
     delete_answers_object: bool = False
     """Whether DELETE answers with the deleted object instead of a Status."""
+    orphans: bool = False
+    """Whether dependents stay after a DELETE that says nothing of them."""
+    orphan_warning: str = ""
+    """The warning for such a DELETE, or ""."""
     label_names: bool = False
     """Whether names are DNS labels instead of DNS subdomains."""
     signer_names: bool = False

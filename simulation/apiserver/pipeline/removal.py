@@ -18,7 +18,7 @@ from simulation.apiserver.requests.answers import Answer, JsonAnswer
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.status import Json, conflict, success
 from simulation.apiserver.store.store import Version
-from simulation.apiserver.strategies.ownership import finalizers_for, policy_of
+from simulation.apiserver.strategies.ownership import BACKGROUND, ORPHAN, finalizers_for, policy_of
 
 
 def review(context: Context, call: ResourceCall, old: Version) -> None:
@@ -40,7 +40,7 @@ def remove(context: Context, call: ResourceCall, old: Version, options: Json) ->
         return _gone(context, call, old)
     finalizers = old.object["metadata"].get("finalizers")
     if context.core.collects_garbage:
-        finalizers = finalizers_for(policy_of(finalizers or (), options), finalizers or ())
+        finalizers = finalizers_for(_policy(call, options, finalizers or ()), finalizers or ())
     if grace_s or finalizers:
         marked = _marked(context, call, old, grace_s, options, finalizers)
         if marked is not old:
@@ -51,6 +51,10 @@ def remove(context: Context, call: ResourceCall, old: Version, options: Json) ->
     last = context.collection(call.resource).remove(old.key).gone()
     context.follower(call.resource).removed(last)
     return _gone(context, call, last)
+
+
+def _policy(call: ResourceCall, options: Json, finalizers: Sequence[str]) -> str:
+    return policy_of(finalizers, options, ORPHAN if call.resource.orphans else BACKGROUND)
 
 
 def _gone(context: Context, call: ResourceCall, last: Version) -> Answer:

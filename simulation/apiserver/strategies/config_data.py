@@ -12,14 +12,19 @@ from config.values.name_rules import config_key
 from simulation.apiserver.kinds.table import SECRETS, ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.status import Json, bad_request, forbidden_field, invalid, invalid_value
+from simulation.apiserver.strategies.metadata import nulls_as_texts
 from simulation.apiserver.strategies.strategy import Strategy
 
 BYTES_AT_MOST = 2**20
+_MAPS_OF_TEXTS = ("data", "binaryData", "stringData")
 _FIXED_WHEN_IMMUTABLE = ("data", "binaryData")
 
 
 class DataStrategy(Strategy):
     def decode(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        for field in _MAPS_OF_TEXTS:
+            if value.get(field):
+                value[field] = nulls_as_texts(value[field])
         super().decode(call, before, value)
         if call.resource is SECRETS:
             _check_base64(value)

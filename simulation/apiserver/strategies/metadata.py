@@ -15,6 +15,7 @@ _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGraceP
 NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
 """Fields that a client cannot set in a new object."""
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
+_MAPS_OF_TEXTS = ("annotations", "labels")
 _NEVER_KEPT = ("managedFields", "selfLink")
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NOTHING: Json = {}
@@ -34,10 +35,20 @@ def typed(resource_kind: str, api_version: str, value: Json) -> Json:
     if not isinstance(metadata, dict):
         raise bad_request("the metadata of the object is not an object")
     metadata = {name: part for name, part in metadata.items() if part is not None and name not in _NEVER_KEPT}
+    for name in _MAPS_OF_TEXTS:
+        if metadata.get(name):
+            metadata[name] = nulls_as_texts(metadata[name])
     for name in _TEXTS:
         if not isinstance(metadata.get(name, ""), str):
             raise bad_request(f"metadata.{name} is not text")
     return {**own, "kind": resource_kind, "apiVersion": api_version, "metadata": metadata}
+
+
+def nulls_as_texts(texts: Any) -> Any:
+    """A map of texts in which null is the empty text, as Go reads it."""
+    if not isinstance(texts, dict) or None not in texts.values():
+        return texts
+    return {name: "" if text is None else text for name, text in texts.items()}
 
 
 def without_nulls(value: Json) -> Json:

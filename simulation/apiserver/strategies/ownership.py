@@ -86,13 +86,16 @@ def orphans(metadata: Json) -> bool:
 # --- what an owner's deletion asks for --------------------------------------------------------------------------------
 
 
-def policy_of(finalizers: Sequence[str], options: Json) -> str:
-    """The policy of a DELETE with these options. Without an option, the object's finalizers decide."""
+def policy_of(finalizers: Sequence[str], options: Json, usual: str = BACKGROUND) -> str:
+    """The policy of a DELETE with these options.
+
+    Without an option, the object's finalizers decide, and without these the `usual` policy of its kind.
+    """
     if options.get("propagationPolicy"):
         return str(options["propagationPolicy"])
     if options.get("orphanDependents") is not None:
         return ORPHAN if options["orphanDependents"] else BACKGROUND
-    return ORPHAN if ORPHANS in finalizers else FOREGROUND if WAITS in finalizers else BACKGROUND
+    return ORPHAN if ORPHANS in finalizers else FOREGROUND if WAITS in finalizers else usual
 
 
 def finalizers_for(policy: str, finalizers: Sequence[str]) -> list[str]:

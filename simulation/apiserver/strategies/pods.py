@@ -29,6 +29,10 @@ from simulation.apiserver.strategies.strategy import Strategy, faults_as_invalid
 
 DEFAULT_GRACE_S = 30
 _TERMINAL = ("Succeeded", "Failed")
+_OF_STATIC_PODS = {
+    "ephemeralcontainers": forbidden_field("[]", "static pods do not support ephemeral containers"),
+    "resize": forbidden_field("metadata", "static pods cannot be resized"),
+}
 
 
 class PodStrategy(Strategy):
@@ -87,8 +91,8 @@ class PodStrategy(Strategy):
 
     def _check_spec(self, part: str, name: str, before: Json, value: Json) -> None:
         """Raises StatusError (422)."""
-        if part == "resize" and CONFIG_MIRROR in (before["metadata"].get("annotations") or ()):
-            raise invalid(PODS, name, [forbidden_field("metadata", "static pods cannot be resized")])
+        if part and CONFIG_MIRROR in (before["metadata"].get("annotations") or ()):
+            raise invalid(PODS, name, [_OF_STATIC_PODS[part]])
         if not part:
             check_spec_change(name, before["spec"], value["spec"])
         _refuse(name, validate_pod(from_builtins({**value, "status": None}, Pod)))

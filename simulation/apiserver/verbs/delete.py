@@ -12,7 +12,7 @@ from simulation.apiserver.pipeline.removal import remove, review
 from simulation.apiserver.requests.answers import Answer, JsonAnswer, ListAnswer
 from simulation.apiserver.requests.calls import ApiRequest, ResourceCall, Target, call_to
 from simulation.apiserver.status import Json, bad_request, success
-from simulation.apiserver.strategies.ownership import check_policy
+from simulation.apiserver.strategies.ownership import BACKGROUND, check_policy
 from simulation.apiserver.verbs.asked import asked_body, asked_options
 
 
@@ -26,7 +26,6 @@ def delete(context: Context, call: ResourceCall) -> Answer:
 def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
     """Raises StatusError."""
     options = options_of(call)
-    options.pop("preconditions", None)
     collection = context.collection(call.resource)
     revision = context.core.store.revision
     found = tuple(collection.select(call.namespace, call.selection()))
@@ -37,12 +36,14 @@ def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
         review(context, one, version)
     for one, version in zip(calls, found, strict=True):
         remove(context, one, version, dict(options))
-    return ListAnswer(call.resource, tuple(map(context.shape(call.resource), found)), revision)
+    shown = tuple(map(context.shape(call.resource), found))
+    return ListAnswer(call.resource, shown, revision, warnings=tuple(call.warnings))
 
 
 def empty(context: Context, resource: ServedResource, namespace: str) -> None:
     """Delete every object of a resource in a namespace, or everywhere. Raises StatusError."""
-    call = call_to(Target(resource, namespace, ""), ApiRequest("DELETE", ""), "deletecollection", {})
+    request = ApiRequest("DELETE", "", body={"propagationPolicy": BACKGROUND})
+    call = call_to(Target(resource, namespace, ""), request, "deletecollection", {})
     delete_collection(context, call)
 
 
@@ -75,4 +76,6 @@ def options_of(call: ResourceCall) -> Json:
         check_policy(options)
     if options.get("dryRun"):
         call.dry_run = True
+    if call.resource.orphan_warning and options.keys().isdisjoint(("propagationPolicy", "orphanDependents")):
+        call.warnings.append(call.resource.orphan_warning)
     return options

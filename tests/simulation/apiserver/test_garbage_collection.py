@@ -17,6 +17,8 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 NAMESPACES = "/api/v1/namespaces"
 NODES = "/api/v1/nodes"
 
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+
 
 class Cluster(Server):
     """One that collects garbage. Its objects are ConfigMaps, unless they are something else."""
@@ -347,3 +349,16 @@ def test_only_objects_with_a_remaining_owner_stay(seed: int):
         left_of(model, name, policy)
         cluster.pass_by(5 * SECOND_NS)
         assert cluster.names() == sorted(model), (name, policy)
+
+
+def test_a_job_is_deleted_without_its_dependents_unless_the_request_says_so(cluster: Cluster):
+    template = {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}}
+    for name, options, left in (("old", None, ["of-old"]), ("new", {"propagationPolicy": "Background"}, ["of-old"])):
+        job = cluster.ask("POST", JOBS, {"metadata": {"name": name}, "spec": {"template": template}}).value
+        cluster.make(f"of-{name}", owned_by(job))
+        answer = cluster.ask("DELETE", f"{JOBS}/{name}", options)
+        warned = [text for text in answer.answer.warnings if "child pods are preserved" in text]
+        assert len(warned) == (options is None)
+        cluster.pass_by()
+        assert cluster.names() == left
+    assert "ownerReferences" not in cluster.get(f"{MAPS}/of-old").value["metadata"]

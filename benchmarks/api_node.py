@@ -47,7 +47,7 @@ from runtime.api.lines import api_lines
 from runtime.io.event_loop import LoopThread
 from runtime.io.heap import collect_seldom, share_one_heap
 from runtime.io.pending import PendingAnswer, Subscription
-from simulation.apiserver.http_front import HttpFront
+from simulation.apiserver.front.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
 from simulation.cri import Settings
 

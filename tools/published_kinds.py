@@ -1,13 +1,13 @@
-"""Writes the data of `simulation/apiserver/builtin`: `python -m tools.published_kinds OPENAPI PROTOS`.
+"""Writes the data of `simulation/apiserver/schemas`: `python -m tools.published_kinds OPENAPI PROTOS`.
 
 OPENAPI has the OpenAPI documents (version 3) that Kubernetes publishes for 1.36: one file for each group and version,
 as in `api/openapi-spec/v3` of a release. PROTOS is the folder of that release with `k8s.io/api` in it, whose
 `generated.proto` say how the same types look in protobuf.
 
 Taken are the facts of the interface: names, types and numbers of fields, which are required, allowed values, defaults,
-and how lists are merged. The prose stays behind. Types are written one a line. `schemas.json` has those that the kinds
-under `published` in `resources.yaml` are made of; `messages.json` has those of all kinds there that have a message. A
-field of a message that JSON does not name (`+`) has its own fields in its place.
+and how lists are merged. The prose stays behind. Types are written one a line. `published.json` has those that the
+kinds under `published` in `kinds/table.yaml` are made of; `messages.json` has those of all kinds there that have a
+message. A field of a message that JSON does not name (`+`) has its own fields in its place.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1] / "simulation/apiserver"
-RESOURCES, SCHEMAS = ROOT / "resources.yaml", ROOT / "builtin/schemas.json"
-MESSAGES, KINDS = ROOT / "builtin/messages.json", ROOT / "builtin/message_kinds.json"
+RESOURCES, SCHEMAS = ROOT / "kinds/table.yaml", ROOT / "schemas/published.json"
+MESSAGES, KINDS = ROOT / "schemas/messages.json", ROOT / "schemas/message_kinds.json"
 IDENTITY = "x-kubernetes-group-version-kind"
 REFERENCE = "#/components/schemas/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from simulation.apiserver.selection import EVERYTHING
-from simulation.apiserver.store import DELETED, Version
+from simulation.apiserver.store.selection import EVERYTHING
+from simulation.apiserver.store.store import DELETED, Version
 from simulation.play.play import Play
 from simulation.scenarios.scenario import Scenario
 from simulation.world.chronicle import Violation

@@ -24,9 +24,9 @@ from runtime.files.tree import remove_tree
 from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
-from simulation.apiserver.http_front import HttpFront
+from simulation.apiserver.front.http_front import HttpFront
+from simulation.apiserver.front.tls import Authority
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.tls import Authority
 from simulation.controllers.scheduler import Scheduler
 from simulation.controllers.signer import Signer
 

@@ -16,8 +16,7 @@ from datetime import datetime
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.timers import Cancellable
 from config.values.api_time import second_text
-from simulation.apiserver.resources import ServedResource
-from simulation.apiserver.store import Store
+from simulation.apiserver.store.store import Store
 from simulation.chance.chance import Chance
 from simulation.validations.program import the_program
 
@@ -63,11 +62,6 @@ class Core:
         self.collects_garbage = options.garbage_collection
         self.store = Store(history_at_most=options.history_at_most)
         self.lock = threading.RLock()
-        self.empty: Callable[[ServedResource, str], object] = lambda resource, namespace: None
-        """Deletes every object of a resource in a namespace, or everywhere.
-
-        The server sets it, since it has the verbs.
-        """
         self.rule_program = the_program()
         self._schedule = clock.schedule
         self._chance = Chance(f"API server {options.seed}")

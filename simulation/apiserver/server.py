@@ -10,139 +10,72 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import lru_cache
 from ipaddress import ip_network
 
 from actors.kernel.dispatcher import Dispatcher
-from simulation.apiserver.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
-from simulation.apiserver.authorization import AccessAttributes, Authorizer
-from simulation.apiserver.builtin.rules import PublishedRules
+from simulation.apiserver.access.attributes import AccessAttributes
+from simulation.apiserver.access.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
+from simulation.apiserver.access.authorization import Authorizer
+from simulation.apiserver.controllers.definitions import DefinitionController
+from simulation.apiserver.controllers.event_expiry import EventExpiry
+from simulation.apiserver.controllers.garbage_collector import GarbageCollector
+from simulation.apiserver.controllers.namespaces import NamespaceController
+from simulation.apiserver.controllers.node_monitor import NodeMonitor
+from simulation.apiserver.controllers.role_aggregation import RoleAggregation
 from simulation.apiserver.core import Core, Options
-from simulation.apiserver.custom.definition_rules import DefinitionRules
-from simulation.apiserver.custom.scale import scale
-from simulation.apiserver.garbage.garbage_collector import GarbageCollector
-from simulation.apiserver.kinds.certificates import CertificateRequestRules
-from simulation.apiserver.kinds.config_data import DataRules
-from simulation.apiserver.kinds.events import EventRules
-from simulation.apiserver.kinds.namespaces import FIRST, NamespaceRules
-from simulation.apiserver.kinds.nodes import NodeKindRules
-from simulation.apiserver.kinds.pods import PodRules
-from simulation.apiserver.kinds.roles import BindingRules, RoleRules
-from simulation.apiserver.kinds.rules import KindRules
-from simulation.apiserver.kinds.services import ServiceRules
-from simulation.apiserver.requests import (
-    ADMIN,
-    Answer,
-    ApiRequest,
-    ApiUser,
-    JsonAnswer,
-    ResourceCall,
-    Target,
-    call_of,
-    call_to,
-)
-from simulation.apiserver.resources import DEFINITIONS, NAMESPACES, SERVED, SERVICES, ServedResource
+from simulation.apiserver.kinds.catalog import Catalog
+from simulation.apiserver.kinds.table import DEFINITIONS, EVENTS, NAMESPACES, NODES, SERVED, SERVICES, ServedResource
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.pipeline.write import write_value
+from simulation.apiserver.requests.answers import Answer, refused
+from simulation.apiserver.requests.calls import ADMIN, ApiRequest, ApiUser, Target, call_of, call_to
 from simulation.apiserver.status import Json, StatusError, internal_error
-from simulation.apiserver.store import Store
-from simulation.apiserver.verbs.bind import bind
-from simulation.apiserver.verbs.context import Context
-from simulation.apiserver.verbs.delete import delete, delete_collection, evict
-from simulation.apiserver.verbs.node_parts import node_proxy, pod_log, pod_portforward, pod_stream
-from simulation.apiserver.verbs.read import Bookmarks, list_objects, read, watch
-from simulation.apiserver.verbs.reviews import may_i, may_somebody, my_rules, token_review, who_am_i
-from simulation.apiserver.verbs.token_request import request_token
-from simulation.apiserver.verbs.write import create, create_value, patch, update
+from simulation.apiserver.store.store import Store
+from simulation.apiserver.strategies.by_kind import strategies
+from simulation.apiserver.verbs.dispatch import handler_of
+from simulation.apiserver.verbs.watch import Bookmarks
 from simulation.rbac.defaults import default_objects
 from simulation.rbac.roles import GROUP as RBAC
 from simulation.webhooks.reviews import ReviewWantedError
 
+FIRST = ("default", "kube-node-lease", "kube-public", "kube-system")
+"""The namespaces of every cluster."""
 DENIED_AT_MOST = 1000
 LOG = logging.getLogger("actorlet.apiserver")
 
-_PARTS: dict[tuple[str, str], Callable[[Context, ResourceCall], Answer]] = {
-    ("pods", "attach"): pod_stream,
-    ("pods", "binding"): bind,
-    ("pods", "eviction"): evict,
-    ("pods", "exec"): pod_stream,
-    ("pods", "log"): pod_log,
-    ("pods", "portforward"): pod_portforward,
-    ("nodes", "proxy"): node_proxy,
-    ("serviceaccounts", "token"): request_token,
-    ("bindings", ""): bind,
-    ("localsubjectaccessreviews.authorization.k8s.io", ""): may_somebody,
-    ("selfsubjectaccessreviews.authorization.k8s.io", ""): may_i,
-    ("selfsubjectreviews.authentication.k8s.io", ""): who_am_i,
-    ("selfsubjectrulesreviews.authorization.k8s.io", ""): my_rules,
-    ("subjectaccessreviews.authorization.k8s.io", ""): may_somebody,
-    ("tokenreviews.authentication.k8s.io", ""): token_review,
-}
-"""Special handlers: (resource, part)."""
-
-_RULES: dict[str, Callable[[Core, ServedResource], KindRules]] = {
-    "certificatesigningrequests.certificates.k8s.io": CertificateRequestRules,
-    "clusterrolebindings.rbac.authorization.k8s.io": BindingRules,
-    "clusterroles.rbac.authorization.k8s.io": RoleRules,
-    "configmaps": DataRules,
-    "customresourcedefinitions.apiextensions.k8s.io": DefinitionRules,
-    "events": EventRules,
-    "namespaces": NamespaceRules,
-    "nodes": NodeKindRules,
-    "pods": PodRules,
-    "rolebindings.rbac.authorization.k8s.io": BindingRules,
-    "roles.rbac.authorization.k8s.io": RoleRules,
-    "secrets": DataRules,
-    "services": ServiceRules,
-}
-"""Kinds with rules of their own, by store key."""
-
 _RESOURCES_OF_RBAC = {resource.kind: resource for resource in SERVED if resource.group == RBAC}
-
-_VERBS: dict[str, Callable[[Context, ResourceCall], Answer]] = {
-    "create": create,
-    "delete": delete,
-    "deletecollection": delete_collection,
-    "get": read,
-    "list": list_objects,
-    "patch": patch,
-    "update": update,
-    "watch": watch,
-}
 
 
 class ApiServer:
     def __init__(self, clock: Dispatcher, options: Options | None = None) -> None:
         self.options = options or Options()
-        self._core = Core(clock, self.options)
-        self._core.empty = self._empty
-        kinds = {
-            resource.store_key: _rules_of(resource)(self._core, resource)
-            for resource in SERVED
-            if resource.stored and not resource.storage
-        }
+        self._core = core = Core(clock, self.options)
         self.denied: deque[str] = deque(maxlen=DENIED_AT_MOST)
         """The last requests refused for lack of permission.
 
         A test checks here that an agent asks for nothing that it may not have.
         """
         self._context = Context(
-            core=self._core,
-            kinds=kinds,
-            bookmarks=Bookmarks(self._core),
-            authenticator=Authenticator(self._core),
-            authorizer=Authorizer(self._core),
+            core=core,
+            bookmarks=Bookmarks(core),
+            authenticator=Authenticator(core),
+            authorizer=Authorizer(core),
+            strategies=strategies(core),
+        )
+        self._catalog = Catalog()
+        self._context.followers.update(
+            {
+                DEFINITIONS.store_key: DefinitionController(self._context, self._catalog),
+                EVENTS.store_key: EventExpiry(core),
+                NAMESPACES.store_key: NamespaceController(self._context, self._catalog),
+                NODES.store_key: NodeMonitor(core),
+                f"clusterroles.{RBAC}": RoleAggregation(core),
+            }
         )
         self._checks = not self._context.authorizer.lets_all
-        namespaces = kinds["namespaces"]
-        assert isinstance(namespaces, NamespaceRules)
-        definitions = kinds[DEFINITIONS.store_key]
-        assert isinstance(definitions, DefinitionRules)
-        definitions.add_rules = kinds.__setitem__
-        self._custom = definitions.catalog
-        self._find_custom = self._custom.find
-        namespaces.resources = self._custom.one_of_each
+        self._find_custom = self._catalog.find
         with self._core.lock:
             for name in FIRST:
                 self._make(NAMESPACES, "", name, {})
@@ -166,7 +99,7 @@ class ApiServer:
     @property
     def served(self) -> tuple[ServedResource, ...]:
         """All served resources: the built-in ones, and the custom ones of this server."""
-        return self._custom.served
+        return self._catalog.served
 
     def handle(self, request: ApiRequest) -> Answer:
         """The answer to a request."""
@@ -176,9 +109,9 @@ class ApiServer:
                 if self._checks:
                     self._context.authorizer.check(call)
                 resource = call.resource
-                if resource.custom is not None and resource.custom.warning:
-                    call.warnings.append(resource.custom.warning)
-                return _carries_out(resource, call.target.subresource, call.verb)(self._context, call)
+                if resource.described is not None and resource.described.warning:
+                    call.warnings.append(resource.described.warning)
+                return handler_of(resource, call.target.subresource, call.verb)(self._context, call)
             except StatusError as refusal:
                 if refusal.code == 403:
                     self.denied.append(refusal.message)
@@ -241,35 +174,9 @@ class ApiServer:
     def _make(self, resource: ServedResource, namespace: str, name: str, rest: Json) -> None:
         call = call_to(Target(resource, namespace, ""), ApiRequest("POST", "", user=ADMIN), "create", {})
         value = {"metadata": {"name": name}, **rest, "kind": resource.kind, "apiVersion": resource.api_version}
-        create_value(self._context, call, value)
+        write_value(self._context, call, None, value)
 
     def _own_service(self) -> Json:
         address = str(ip_network(self.options.service_cidr)[1])
         port = {"name": "https", "port": 443, "targetPort": self.options.port, "protocol": "TCP"}
         return {"spec": {"clusterIP": address, "ports": [port]}}
-
-    def _empty(self, resource: ServedResource, namespace: str) -> None:
-        call = call_to(Target(resource, namespace, ""), ApiRequest("DELETE", ""), "deletecollection", {})
-        delete_collection(self._context, call)
-
-
-def _rules_of(resource: ServedResource) -> Callable[[Core, ServedResource], KindRules]:
-    return _RULES.get(resource.store_key, KindRules if resource.custom is None else PublishedRules)
-
-
-@lru_cache(maxsize=1024)
-def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Context, ResourceCall], Answer]:
-    """The handler of a request to a resource, or to that part of it."""
-    special = _PARTS.get((resource.group_resource, part))
-    return special or (scale if part == "scale" else _VERBS[verb])
-
-
-def error_of(answer: Answer) -> StatusError:
-    """The error in the answer of a refusal."""
-    value: Json = answer.value if isinstance(answer, JsonAnswer) else {}
-    return StatusError(answer.code, value.get("reason", ""), value.get("message", ""), value.get("details"))
-
-
-def refused(error: StatusError) -> JsonAnswer:
-    """The answer that a refusal is."""
-    return JsonAnswer(error.as_object(), error.code, retry_after_s=error.retry_after_s)

@@ -6,11 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from simulation.apiserver.resources import ServedResource
+from typing import Any, Protocol
 
 Json = dict[str, Any]
+
+
+class Named(Protocol):
+    """A resource, as refusals name it."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def plural(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def group_resource(self) -> str:
+        """`leases.coordination.k8s.io`."""
 
 
 class StatusError(Exception):
@@ -46,7 +58,7 @@ class StatusError(Exception):
         return status
 
 
-def success(resource: ServedResource, name: str, uid: str = "", code: int = 200) -> Json:
+def success(resource: Named, name: str, uid: str = "", code: int = 200) -> Json:
     """The Status of a success without an object."""
     details = _details(resource, name)
     if uid:
@@ -57,7 +69,7 @@ def success(resource: ServedResource, name: str, uid: str = "", code: int = 200)
     return {**status, "details": details}
 
 
-def _details(resource: ServedResource, name: str, *, kind: str = "") -> Json:
+def _details(resource: Named, name: str, *, kind: str = "") -> Json:
     details: Json = {"name": name} if name else {}
     if resource.group:
         details["group"] = resource.group
@@ -70,12 +82,12 @@ def no_such_path() -> StatusError:
     return StatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def not_found(resource: ServedResource, name: str) -> StatusError:
+def not_found(resource: Named, name: str) -> StatusError:
     """The object does not exist."""
     return StatusError(404, "NotFound", f'{resource.group_resource} "{name}" not found', _details(resource, name))
 
 
-def already_exists(resource: ServedResource, name: str) -> StatusError:
+def already_exists(resource: Named, name: str) -> StatusError:
     """The name is taken."""
     text = f'{resource.group_resource} "{name}" already exists'
     return StatusError(409, "AlreadyExists", text, _details(resource, name))
@@ -84,14 +96,14 @@ def already_exists(resource: ServedResource, name: str) -> StatusError:
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-def conflict(resource: ServedResource, name: str, why: str = MODIFIED, part: str = "") -> StatusError:
+def conflict(resource: Named, name: str, why: str = MODIFIED, part: str = "") -> StatusError:
     """A precondition does not hold."""
     what = f"{resource.group_resource}/{part}" if part else resource.group_resource
     text = f'Operation cannot be fulfilled on {what} "{name}": {why}'
     return StatusError(409, "Conflict", text, _details(resource, name))
 
 
-def invalid(resource: ServedResource, name: str, causes: Sequence[tuple[str, str, str]]) -> StatusError:
+def invalid(resource: Named, name: str, causes: Sequence[tuple[str, str, str]]) -> StatusError:
     """The object breaks rules. `causes`: (reason, message, field); reason as in FieldValueInvalid."""
     texts = [f"{field}: {message}" for _, message, field in causes]
     what = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
@@ -122,7 +134,7 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 
 
-def forbidden(resource: ServedResource, name: str, why: str, causes: Sequence[Json] = ()) -> StatusError:
+def forbidden(resource: Named, name: str, why: str, causes: Sequence[Json] = ()) -> StatusError:
     """Understood, and not allowed."""
     what = f'{resource.group_resource} "{name}"' if name else resource.group_resource
     details = _details(resource, name)

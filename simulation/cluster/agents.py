@@ -25,9 +25,9 @@ from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.paths import EVERYTHING, Asked, ServerEndpoint, asked
 from runtime.http_server.sessions.sessions import Streams, streams_of
 from runtime.http_server.targets import log_request, logged_container, pod_named
-from simulation.apiserver.agents import Tunnel, refused_by_agent
-from simulation.apiserver.http_front import Clients
-from simulation.apiserver.requests import NodeAnswer
+from simulation.apiserver.front.agents import Tunnel, refused_by_agent
+from simulation.apiserver.front.http_front import Clients
+from simulation.apiserver.requests.answers import NodeAnswer
 from simulation.apiserver.status import Json, StatusError, unavailable
 from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.sessions import Operation, Say, run_command, running, serve, watch_output
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class ClusterAgents:
-    """`simulation.apiserver.agents.Agents` of a world."""
+    """`simulation.apiserver.front.agents.Agents` of a world."""
 
     def __init__(self, world: ClusterWorld, clients: Clients) -> None:
         self._world = world

@@ -13,8 +13,10 @@ from typing import Any
 import msgspec
 
 from config.documents.text import read_documents
-from simulation.apiserver.requests import APPLY, ApiRequest, JsonAnswer
-from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.requests.answers import JsonAnswer
+from simulation.apiserver.requests.bodies import APPLY
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.cluster.orders import OrderError
 

@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from runtime.io.event_loop import LoopThread
-from simulation.apiserver.http_front import Clients, HttpFront
-from simulation.apiserver.requests import ADMIN
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.front.http_front import Clients, HttpFront
+from simulation.apiserver.front.tls import Authority
+from simulation.apiserver.requests.calls import ADMIN
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.applied import apply
 from simulation.cluster.auto_time import AUTO

@@ -15,10 +15,11 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from config.values.nearest import did_you_mean
-from simulation.apiserver.http_front import Clients
-from simulation.apiserver.requests import Answer, ApiRequest, ResourceCall, WatchAnswer, call_of
-from simulation.apiserver.resources import ServedResource
-from simulation.apiserver.server import ApiServer, refused
+from simulation.apiserver.front.http_front import Clients
+from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.requests.answers import Answer, WatchAnswer, refused
+from simulation.apiserver.requests.calls import ApiRequest, ResourceCall, call_of
+from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import (
     MODIFIED,
     StatusError,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from runtime.io.event_loop import leave_to_others
-from simulation.apiserver.requests import APPLY
+from simulation.apiserver.requests.bodies import APPLY
 from simulation.cluster.applied import FIRST, QUERY, Json, no_such_kind, objects_in
 from simulation.cluster.orders import OrderError
 from simulation.planes.remote import Remote, RemoteError

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from actors.kernel import Dispatcher
-from simulation.apiserver.requests import ADMIN
+from simulation.apiserver.requests.calls import ADMIN
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.store import DELETED, Version
+from simulation.apiserver.store.store import DELETED, Version
 from simulation.cluster.orders import OrderError
 from simulation.controllers.store_follower import StoreFollower, ask
 from simulation.world.invariants import ENDED

@@ -5,10 +5,11 @@ Objects from the beginning stay, with their changes. Nodes stay too, added ones 
 
 from __future__ import annotations
 
-from simulation.apiserver.requests import ADMIN, MERGE
-from simulation.apiserver.resources import ServedResource
+from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.requests.bodies import MERGE
+from simulation.apiserver.requests.calls import ADMIN
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.store import Version
+from simulation.apiserver.store.store import Version
 from simulation.cluster.applied import collection_path
 from simulation.controllers.store_follower import ask
 

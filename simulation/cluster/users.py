@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from config.credentials.kubeconfig import Pem, kubeconfig_document
 from runtime.files.whole_file import write_whole
-from simulation.apiserver.authentication import ACCOUNT_PREFIX, user_named
-from simulation.apiserver.requests import ApiRequest, JsonAnswer
+from simulation.apiserver.access.authentication import ACCOUNT_PREFIX, user_named
+from simulation.apiserver.requests.answers import JsonAnswer
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.verbs.token_request import LONGEST_S
 from simulation.cluster.orders import OrderError

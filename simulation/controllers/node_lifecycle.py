@@ -24,11 +24,12 @@ from config.objects import Taint, Toleration
 from config.pods.node_selection import NO_EXECUTE, stays_seconds
 from config.values.api_time import api_time
 from simulation.apiserver.core import SECOND_NS
-from simulation.apiserver.kinds.events import event_about
-from simulation.apiserver.requests import JSON, MERGE, STRATEGIC, ApiUser
+from simulation.apiserver.requests.bodies import JSON, MERGE, STRATEGIC
+from simulation.apiserver.requests.calls import ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
-from simulation.apiserver.store import DELETED, Version
+from simulation.apiserver.store.store import DELETED, Version
+from simulation.apiserver.strategies.events import event_about
 from simulation.controllers.store_follower import StoreFollower, ask
 
 NAME = "taint-eviction-controller"

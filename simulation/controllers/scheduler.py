@@ -14,10 +14,11 @@ from typing import Any
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.timers import Cancellable
 from config.values.api_time import api_time
-from simulation.apiserver.kinds.events import event_about
-from simulation.apiserver.requests import JSON, STRATEGIC, ApiUser
+from simulation.apiserver.requests.bodies import JSON, STRATEGIC
+from simulation.apiserver.requests.calls import ApiUser
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.store import DELETED, Version
+from simulation.apiserver.store.store import DELETED, Version
+from simulation.apiserver.strategies.events import event_about
 from simulation.controllers.scheduling import Json, Ledger, PodDemand, demand_of, offer_of
 from simulation.controllers.store_follower import StoreFollower, ask
 

@@ -21,7 +21,7 @@ from config.objects import PodSpec, Taint
 from config.pods.node_selection import selected, tolerated
 from config.pods.requests import Amounts, Port, clash, host_ports, spec_requests
 from config.values.quantity import NANOS, parse_quantity
-from simulation.apiserver.by_identity import ByIdentity
+from simulation.apiserver.store.by_identity import ByIdentity
 
 Json = Mapping[str, Any]
 

@@ -12,11 +12,12 @@ from datetime import timedelta
 from typing import Any
 
 from actors.kernel.dispatcher import Dispatcher
-from simulation.apiserver.requests import MERGE, ApiUser
+from simulation.apiserver.front.tls import LASTS, Authority
+from simulation.apiserver.requests.bodies import MERGE
+from simulation.apiserver.requests.calls import ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
-from simulation.apiserver.store import DELETED, Version
-from simulation.apiserver.tls import LASTS, Authority
+from simulation.apiserver.store.store import DELETED, Version
 from simulation.controllers.store_follower import StoreFollower, ask
 
 SERVING = "kubernetes.io/kubelet-serving"

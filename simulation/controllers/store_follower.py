@@ -6,11 +6,13 @@ import logging
 from collections.abc import Callable
 
 from actors.kernel.dispatcher import Dispatcher
-from simulation.apiserver.requests import JSON, ApiRequest, ApiUser, JsonAnswer
-from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.requests.answers import JsonAnswer
+from simulation.apiserver.requests.bodies import JSON
+from simulation.apiserver.requests.calls import ApiRequest, ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import Json
-from simulation.apiserver.store import Sink, Watcher
+from simulation.apiserver.store.selection import EVERYTHING
+from simulation.apiserver.store.store import Sink, Watcher
 
 LOG = logging.getLogger("actorlet.controllers")
 

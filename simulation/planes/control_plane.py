@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from config.credentials.kubeconfig import Pem, kubeconfig_document
 from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import leave_to_others
-from simulation.apiserver.tls import SERVER_NAMES, Authority, Certificate, write_key
+from simulation.apiserver.front.tls import SERVER_NAMES, Authority, Certificate, write_key
 from simulation.planes import arguments
 from simulation.planes.arguments import LOOPBACK, Files, Ports
 from simulation.planes.binaries import Binaries, PlaneError

@@ -20,11 +20,11 @@ import msgspec
 from aiohttp import web
 
 from runtime.http_server.heads import Head
-from simulation.apiserver.agents import Agents, Tunnel
-from simulation.apiserver.http.tunnels import tunnel_protocol
-from simulation.apiserver.requests import NodeAnswer
+from simulation.apiserver.front.agents import Agents, Tunnel
+from simulation.apiserver.front.tls import Authority
+from simulation.apiserver.front.tunnels import tunnel_protocol
+from simulation.apiserver.requests.answers import NodeAnswer
 from simulation.apiserver.status import StatusError
-from simulation.apiserver.tls import Authority
 
 HEAD_BYTES_AT_MOST = 8192
 ADMIT_WITHIN_S = 30.0

@@ -17,7 +17,8 @@ from typing import Any
 from actors.kernel.dispatcher import Dispatcher
 from runtime.io.event_loop import leave_to_others
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import Answer, ApiRequest, JsonAnswer
+from simulation.apiserver.requests.answers import Answer, JsonAnswer
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.planes.remote import Json, Remote, RemoteError
 

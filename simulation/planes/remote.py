@@ -10,8 +10,8 @@ import msgspec
 from config.credentials.kubeconfig import ApiAccess, ClusterAccess, Pem, UserAccess
 from runtime.api.connections import NO_ANSWER, ApiConnections
 from runtime.api.watch_stream import LineSplitter
-from simulation.apiserver.requests import JSON
-from simulation.apiserver.tls import Certificate
+from simulation.apiserver.front.tls import Certificate
+from simulation.apiserver.requests.bodies import JSON
 
 USER_AGENT = "actorlet"
 

@@ -16,7 +16,8 @@ from actors.kernel import Actor, Message
 from config.objects import Volume
 from config.values.nearest import did_you_mean
 from runtime.cri.verbs import ALL_VERBS
-from simulation.apiserver import resources
+from simulation.apiserver.kinds.table import ALL_VERBS as API_VERBS
+from simulation.apiserver.kinds.table import SERVED
 from simulation.chance.sometimes import KNOWN
 
 EVERYTHING = "*"
@@ -32,10 +33,10 @@ def wrong_runtime_verb(verb: str) -> str | None:
 def wrong_api_verb(verb: str) -> str | None:
     """The error for an unknown call to the API server; None for one such as `patch pods/status`."""
     word, _, resource = verb.partition(" ")
-    if word not in resources.ALL_VERBS or not resource:
+    if word not in API_VERBS or not resource:
         return f"{verb!r} is not a call to the API server; write it as `patch pods/status`, or `*`"
     plural = resource.partition("/")[0]
-    return _unless_in(plural, {EVERYTHING, *(each.plural for each in resources.SERVED)}, "a resource")
+    return _unless_in(plural, {EVERYTHING, *(each.plural for each in SERVED)}, "a resource")
 
 
 def wrong_volume(kind: str) -> str | None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import msgspec
 
 from actors.kernel import SimulatedDispatcher
-from simulation.apiserver.requests import ApiRequest, JsonAnswer
+from simulation.apiserver.requests.answers import JsonAnswer
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.scenarios.pods import PodMix, body_of, metadata_of
 

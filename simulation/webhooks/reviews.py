@@ -91,7 +91,8 @@ def _denied(webhook: Webhook, status: Json) -> RefusedError:
 
 
 def _name_of(asked: Asked) -> str:
-    return asked.name or str(asked.objects[0]["metadata"]["name"])
+    """The name of the object; empty while it is not generated."""
+    return asked.name or str(asked.objects[0]["metadata"].get("name") or "")
 
 
 def _request_of(asked: Asked) -> Json:

@@ -14,7 +14,7 @@ import msgspec
 
 from config.pods.identity import SYSTEM_CRITICAL_PRIORITY
 from runtime.cri.messages import ContainerState
-from simulation.apiserver.store import DELETED, Version
+from simulation.apiserver.store.store import DELETED, Version
 from simulation.chance.sometimes import Sometimes
 from simulation.cri.state import ContainerRecord
 from simulation.scenarios.pods import PodMix

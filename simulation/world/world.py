@@ -14,12 +14,13 @@ from actors.kernel import Dispatcher, SimulatedDispatcher
 from config.kubelet import KubeletConfiguration
 from runtime.api import Api, ApiCall, ApiLines
 from runtime.api.limited import LimitedApi, TokenBucket
-from simulation.apiserver.authentication import user_named
+from simulation.apiserver.access.authentication import user_named
 from simulation.apiserver.core import Options
-from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import ADMIN, ApiRequest, JsonAnswer
-from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.front.in_process import InProcessApi
+from simulation.apiserver.requests.answers import JsonAnswer
+from simulation.apiserver.requests.calls import ADMIN, ApiRequest
 from simulation.apiserver.server import ApiServer
+from simulation.apiserver.store.selection import EVERYTHING
 from simulation.chance.call_faults import FaultPlan, Faults
 from simulation.chance.chance import Chance
 from simulation.chance.network import LinkFaults, NetworkLink

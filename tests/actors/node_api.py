@@ -12,8 +12,9 @@ from typing import Any
 from actors.kernel import Dispatcher, Promise, broken
 from runtime.api import ApiCall, ApiError, WatchCall
 from runtime.io.pending import PendingAnswer, Subscription
-from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import ADMIN, ApiRequest, ApiUser, NodeAnswer, WatchAnswer
+from simulation.apiserver.front.in_process import InProcessApi
+from simulation.apiserver.requests.answers import NodeAnswer, WatchAnswer
+from simulation.apiserver.requests.calls import ADMIN, ApiRequest, ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import Faults
 

@@ -6,11 +6,12 @@ import logging
 import re
 
 from actors.kernel import SimulatedDispatcher
-from simulation.apiserver.builtin.protobuf import read_protobuf
 from simulation.apiserver.core import Options
-from simulation.apiserver.custom.formats import FORMATS, compiled, takes_long
-from simulation.apiserver.custom.json_paths import find_all, parse_path
-from simulation.apiserver.requests import ApiRequest, JsonAnswer, WatchAnswer
+from simulation.apiserver.requests.answers import JsonAnswer, WatchAnswer
+from simulation.apiserver.requests.calls import ApiRequest
+from simulation.apiserver.schemas.formats import FORMATS, compiled, takes_long
+from simulation.apiserver.schemas.json_paths import find_all, parse_path
+from simulation.apiserver.schemas.protobuf import read_protobuf
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import StatusError
 from tests.hostile.decoder import Decoder, text_of

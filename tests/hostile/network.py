@@ -34,7 +34,7 @@ from runtime.state.certificate_keys import (
     current_file,
     is_address,
 )
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.front.tls import Authority
 from tests.hostile.decoder import SCRATCH, Decoder, text_of
 from tests.runtime.http_client.test_connection import Line
 

@@ -19,7 +19,7 @@ from actors.kernel import PoolDispatcher
 from cli.simulated.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
 from config.kubelet import KubeletConfiguration
 from runtime.api import ApiLines
-from simulation.apiserver.in_process import InProcessApi
+from simulation.apiserver.front.in_process import InProcessApi
 from simulation.cri import Settings
 from simulation.node.simulated_node import SimulatedNode
 

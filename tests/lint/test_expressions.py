@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from config.values.expressions import Cost, cost_of, uses_of
-from simulation.apiserver.custom.formats import EXPRESSIONS
+from simulation.apiserver.schemas.formats import EXPRESSIONS
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("config", "runtime", "actors", "simulation", "cli", "actorlet")
@@ -26,12 +26,12 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("config/values/expressions.py", "_category"): "constants of the module, for one character each",
     ("config/values/quantity.py", "_FORM"): "a quantity has at most 128 characters",
     ("runtime/logs/reader.py", "_rotated"): "an escaped file name before a constant, for names of files",
-    ("simulation/apiserver/custom/formats.py", "_TOKEN"): "a pattern has at most 4096 characters",
-    ("simulation/apiserver/custom/formats.py", "compiled"): "patterns are short, and judged before they are used",
-    ("simulation/apiserver/custom/formats.py", "_matches"): "constants of the module, which a test below judges",
+    ("simulation/apiserver/schemas/formats.py", "_TOKEN"): "a pattern has at most 4096 characters",
+    ("simulation/apiserver/schemas/formats.py", "compiled"): "patterns are short, and judged before they are used",
+    ("simulation/apiserver/schemas/formats.py", "_matches"): "constants of the module, which a test below judges",
     ("simulation/validations/child.py", "_find"): "of a rule, in a process whose CPU time is limited",
     ("simulation/validations/child.py", "_find_all"): "of a rule, in a process whose CPU time is limited",
-    ("simulation/apiserver/custom/json_paths.py", "_STEP"): "a JSONPath has at most 1000 characters",
+    ("simulation/apiserver/schemas/json_paths.py", "_STEP"): "a JSONPath has at most 1000 characters",
     ("simulation/validations/rules.py", "_OLD_SELF"): "a string matches from its first quote on, so none is read twice",
 }
 """(file, name of the constant or of the function around it): why it may stay."""

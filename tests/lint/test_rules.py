@@ -75,6 +75,9 @@ def test_a_file_imports_from_its_own_floor_and_below(path: str, source: str, exp
         ("actors/start/mounts.py", "from actors.pod.view import PodView", ["room:1"]),
         ("actors/pod_status/phase.py", "def f():\n    import actors.sync.loop", ["room:2"]),
         ("config/values/quantity.py", "from config.pods.identity import x", ["room:1"]),
+        ("simulation/apiserver/store/store.py", "from simulation.apiserver.pipeline.write import x", ["room:1"]),
+        ("simulation/apiserver/verbs/write.py", "from simulation.apiserver.pipeline.write import x", []),
+        ("simulation/apiserver/status.py", "from simulation.chance.chance import x", []),
         ("runtime/io/event_loop.py", "if TYPE_CHECKING:\n    from runtime.http_server.paths import x", ["room:2"]),
     ],
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.front.tls import Authority
 from tests.real.agent import Agent
 from tests.real.pods import Truth, Witness, container, pod
 

@@ -21,7 +21,8 @@ from cli.inspect.explanation import next_lines
 from cli.inspect.local_views import explanation
 from runtime.api import ApiCall
 from runtime.csi.capability import NodeInfo
-from simulation.apiserver.requests import ApiRequest, JsonAnswer, ObjectAnswer
+from simulation.apiserver.requests.answers import JsonAnswer, ObjectAnswer
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.play.play import Play
 from simulation.scenarios.scenario import Scenario, read_scenario
 

@@ -13,7 +13,7 @@ import pytest
 from actors.kernel import SimulatedDispatcher
 from runtime.api import ApiLines
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import ApiUser
+from simulation.apiserver.requests.calls import ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.node.simulated_node import SimulatedNode

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulation.apiserver.resources import SERVED, USAGE, ServedResource, groups
+from simulation.apiserver.kinds.table import SERVED, USAGE, ServedResource, groups
 
 Json = dict[str, Any]
 Served = tuple[ServedResource, ...]

@@ -19,7 +19,7 @@ import msgspec
 
 from simulation.apiserver.documents.discovery import MAJOR, MINOR
 from simulation.apiserver.documents.openapi_schemas import schema_name, schemas_of
-from simulation.apiserver.resources import SERVED, ServedResource, groups
+from simulation.apiserver.kinds.table import SERVED, ServedResource, groups
 
 Json = dict[str, Any]
 Served = tuple[ServedResource, ...]

@@ -9,21 +9,20 @@ the docstrings of the structs. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
-import config.objects
-from config.objects import ApiStruct, ObjectMeta
+from config.objects import ObjectMeta
 from config.objects.base import UNKNOWN_KEY
 from config.patches import Schema, schema_for
 from config.patches.strategic_schema import NO_RULE, FieldRule
-from simulation.apiserver.builtin.schemas import INT_OR_TEXT, META, QUANTITY, components
-from simulation.apiserver.custom.shapes import published
-from simulation.apiserver.custom.structural import DEFINITION
-from simulation.apiserver.resources import DEFINITIONS, ServedResource
+from simulation.apiserver.kinds.structs import struct_of
+from simulation.apiserver.kinds.table import DEFINITIONS, ServedResource
+from simulation.apiserver.schemas.published import INT_OR_TEXT, META, QUANTITY, components
+from simulation.apiserver.schemas.structural import DEFINITION
 
 Json = dict[str, Any]
 
@@ -53,30 +52,10 @@ _LISTS_REQUIRED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@lru_cache(maxsize=64)
-def struct_of(resource: ServedResource) -> type[ApiStruct] | None:
-    """The struct of the resource's kind; None for a kind that has none here."""
-    found = getattr(config.objects, resource.kind, None)
-    if not isinstance(found, type) or not issubclass(found, ApiStruct):
-        return None
-    # Events of their own group are the same objects under other names of fields; the struct has the core names.
-    return found if api_version_of(found) == resource.api_version else None
-
-
-def api_version_of(struct: type[ApiStruct]) -> str:
-    """The `apiVersion` in documents of the kind; empty for a struct that is no kind."""
-    info = inspect.type_info(struct)
-    assert isinstance(info, inspect.StructType)
-    for field in info.fields:
-        if field.name == "api_version" and isinstance(field.type, inspect.LiteralType):
-            return str(field.type.values[0])
-    return ""
-
-
 def schema_name(resource: ServedResource) -> str:
     """The name of the schema of the resource's kind: `io.k8s.api.core.v1.Pod`."""
-    if resource.custom is not None and resource.custom.published:
-        return resource.custom.published
+    if resource.described is not None and resource.described.published:
+        return resource.described.published
     return _prefix(resource) + resource.kind
 
 
@@ -90,14 +69,14 @@ def schemas_of(resources: Sequence[ServedResource]) -> dict[str, Json]:
     for resource in resources:
         struct = struct_of(resource)
         schema: Mapping[str, Any] | None = DEFINITION if resource is DEFINITIONS else None
-        if resource.is_defined and resource.custom is not None:
-            schema = resource.custom.schema
-        if resource.custom is not None and resource.custom.published:
+        if resource.is_defined and resource.described is not None:
+            schema = resource.described.schema
+        if resource.described is not None and resource.described.published:
             writer.visit(ObjectMeta, {})
-            schemas |= {name: dict(one) for name, one in components(resource.custom.published).items()}
+            schemas |= {name: dict(one) for name, one in components(resource.described.published).items()}
         elif schema is not None:
             writer.visit(ObjectMeta, {})
-            schemas[schema_name(resource)] = published(resource, schema, _reference(f"{META}.ObjectMeta"))
+            schemas[schema_name(resource)] = _shown(resource, schema, _reference(f"{META}.ObjectMeta"))
         elif struct is None:
             schemas[schema_name(resource)] = {
                 "description": f"{resource.api_version} {resource.kind}.",
@@ -222,3 +201,26 @@ def _first_words(struct: type[msgspec.Struct]) -> str:
     words = " ".join((struct.__doc__ or "").partition("\n\n")[0].split())
     # "core/v1 Probe." is all that some structs say, and the name stands beside it already.
     return "" if words.endswith(f"/v1 {struct.__name__}.") else words
+
+
+def _shown(resource: ServedResource, schema: Mapping[str, Any], metadata: Mapping[str, Any]) -> Json:
+    """The schema as OpenAPI shows it, with the fields of every object.
+
+    `metadata`: a reference to their schema.
+    """
+    properties = {
+        "apiVersion": {
+            "type": "string",
+            "description": "Group and version of the resource, with a slash between them.",
+        },
+        "kind": {"type": "string", "description": "What kind of object this is."},
+        **(schema.get("properties") or {}),
+        "metadata": {"description": "Name, labels and the like.", **metadata},
+    }
+    kept = {name: part for name, part in schema.items() if name != "default"}
+    return {
+        "description": f"{resource.api_version} {resource.kind}.",
+        **kept,
+        "type": "object",
+        "properties": properties,
+    }

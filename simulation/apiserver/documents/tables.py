@@ -1,6 +1,6 @@
 """Tables as the server makes them, with the columns that `kubectl get` shows. Pure.
 
-`resources.yaml` and definitions describe a column the same way: a JSONPath, there with a text for objects that have
+`kinds/table.yaml` and definitions describe a column the same way: a JSONPath, there with a text for objects that have
 nothing in that place. Only cells that combine several fields are functions, which the table calls by a word.
 """
 
@@ -18,8 +18,9 @@ from config.documents.codec import DocumentError, from_builtins
 from config.objects import Pod
 from config.pods.words import pod_line
 from config.values.ages import short_duration, since
-from simulation.apiserver.custom.json_paths import find_all, parse_path
-from simulation.apiserver.resources import PODS, CustomVersion, ServedResource
+from simulation.apiserver.kinds.table import PODS, ServedResource
+from simulation.apiserver.schemas.json_paths import find_all, parse_path
+from simulation.apiserver.schemas.kind_schema import KindSchema
 
 META = "meta.k8s.io/v1"
 NONE, UNKNOWN = "<none>", "<unknown>"
@@ -283,7 +284,7 @@ _OF_PATHS: Mapping[str, Callable[..., Source]] = {
 
 
 def _source(text: str) -> Source:
-    """The source of a column in `resources.yaml`: JSONPaths, a word, or a word and its paths."""
+    """The source of a column in `kinds/table.yaml`: JSONPaths, a word, or a word and its paths."""
     if text.startswith("."):
         return _field(text)
     word, _, rest = text.partition(" ")
@@ -295,8 +296,8 @@ def _source(text: str) -> Source:
 @lru_cache(maxsize=256)
 def _view(resource: ServedResource) -> TableView:
     """The columns of the table of kinds; name and age where it has none."""
-    if resource.custom is not None and resource.custom.columns:
-        return _custom_view(resource.custom)
+    if resource.described is not None and resource.described.columns:
+        return _custom_view(resource.described)
     columns = resource.columns or {"Name": ".metadata.name", "Age": "age"}
     names = [name.lstrip("+") for name in columns]
     wide = [int(name.startswith("+")) for name in columns]
@@ -316,7 +317,7 @@ def _view(resource: ServedResource) -> TableView:
 # --- custom resources -----------------------------------------------------------------------------------------------
 
 
-def _custom_view(custom: CustomVersion) -> TableView:
+def _custom_view(custom: KindSchema) -> TableView:
     """The columns of the definition, behind the name."""
     columns = tuple(
         Column(

@@ -1,6 +1,6 @@
-"""Kinds of objects that need code; all others are data in `resources`. `rules` has the generic rules.
+"""The kinds that are served, as data.
 
-Open `rules.py` first; `pods.py` is the richest kind.
+`table` (`table.yaml`) has those of every server, `catalog` those of one server.
+
+`definitions` makes kinds of custom resource definitions, and `structs` knows the kinds that `config` describes.
 """
-
-from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import Any
 from config import objects
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import ApiStruct, ConfigMap, SubjectAccessReview
-from simulation.apiserver.metadata import without_nulls
-from simulation.apiserver.requests import ResourceCall
+from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.status import Json, bad_request
+from simulation.apiserver.strategies.metadata import without_nulls
 
 # Kinds whose fields are among those of another; for what has only metadata any object will do.
 _LIKE: Mapping[str, type[ApiStruct]] = {

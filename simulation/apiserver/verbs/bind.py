@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from simulation.apiserver.admission import review_part
-from simulation.apiserver.kinds.pod_specs import on_node
-from simulation.apiserver.requests import Answer, JsonAnswer, ResourceCall, Target, call_to
-from simulation.apiserver.resources import PODS
+from simulation.apiserver.admission.webhooks import review_part
+from simulation.apiserver.kinds.table import PODS
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.pipeline.save import save_change
+from simulation.apiserver.requests.answers import Answer, JsonAnswer
+from simulation.apiserver.requests.calls import ResourceCall, Target, call_to
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, required, success
+from simulation.apiserver.strategies.pod_specs import on_node
 from simulation.apiserver.verbs.asked import asked_body
-from simulation.apiserver.verbs.context import Context
 
 
 def bind(context: Context, call: ResourceCall) -> Answer:
@@ -48,5 +50,5 @@ def bind(context: Context, call: ResourceCall) -> Answer:
     status = {**status, "conditions": [*others, condition]}
     bound = {**value, "metadata": metadata, "spec": on_node(spec, target["name"]), "status": status}
     if not call.dry_run:
-        context.rules(PODS).changed(old, context.collection(PODS).put(old.key, bound))
+        save_change(context, PODS, old, bound)
     return JsonAnswer(success(PODS, name, code=201), 201)

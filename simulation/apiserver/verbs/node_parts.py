@@ -8,11 +8,12 @@ bound, or is not named (400, 404). A node without an address is a 503.
 
 from __future__ import annotations
 
-from simulation.apiserver.admission import review_part
-from simulation.apiserver.requests import Answer, NodeAnswer, Query, ResourceCall, TextAnswer
-from simulation.apiserver.resources import NODES
+from simulation.apiserver.admission.webhooks import review_part
+from simulation.apiserver.kinds.table import NODES
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.requests.answers import Answer, NodeAnswer, TextAnswer
+from simulation.apiserver.requests.calls import Query, ResourceCall
 from simulation.apiserver.status import Json, bad_request, not_found, unavailable
-from simulation.apiserver.verbs.context import Context
 
 DEFAULT_PORT = 10250
 _ADDRESSES = ("InternalIP", "ExternalIP", "Hostname")

@@ -1,7 +1,6 @@
-"""GET: one object, a collection, or a watch of it.
+"""GET: one object, or a collection.
 
-All pages of a list carry the revision of the first, so a watch from there misses no change between two pages. With
-sendInitialEvents a watch first sends the objects, then a bookmark that marks their end, then the changes.
+All pages of a list carry the revision of the first, so a watch from there misses no change between two pages.
 """
 
 from __future__ import annotations
@@ -11,14 +10,12 @@ from itertools import islice
 
 import msgspec
 
-from simulation.apiserver.core import SECOND_NS, Core
-from simulation.apiserver.requests import ListAnswer, ObjectAnswer, ResourceCall, WatchAnswer
-from simulation.apiserver.resources import ServedResource
-from simulation.apiserver.status import Json, bad_request, expired, forbidden_field, invalid, too_large_version
-from simulation.apiserver.store import BOOKMARK, Collection, Key, Version, Watcher
-from simulation.apiserver.verbs.context import Context
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.requests.answers import ListAnswer, ObjectAnswer
+from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.status import bad_request, expired, forbidden_field, invalid, too_large_version
+from simulation.apiserver.store.store import Collection, Key
 
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 CONTINUE_TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
     "the continue parameter."
@@ -33,13 +30,13 @@ def read(context: Context, call: ResourceCall) -> ObjectAnswer:
 
 def _check_version(context: Context, call: ResourceCall) -> int | None:
     """The requested resourceVersion; None for any. Raises StatusError (400, 504)."""
-    asked, revision = _number(call, "resourceVersion"), context.core.store.revision
+    asked, revision = number(call, "resourceVersion"), context.core.store.revision
     if asked is not None and asked > revision:
         raise too_large_version(asked, revision)
     return asked
 
 
-def _number(call: ResourceCall, name: str) -> int | None:
+def number(call: ResourceCall, name: str) -> int | None:
     """A number of the query; None where there is none, or 0. Raises StatusError (400)."""
     text = call.query.get(name, "")
     if text and not text.isdecimal():
@@ -79,7 +76,7 @@ def list_objects(context: Context, call: ResourceCall) -> ListAnswer:
     if asked is not None and match == "Exact" and collection.changed_after(asked):
         raise expired(f"The resourceVersion for the provided list is too old: {asked}")
     revision, after = _resume(collection, token) if token else (context.core.store.revision, None)
-    limit = _number(call, "limit")
+    limit = number(call, "limit")
     found = collection.select(call.namespace, call.selection(), after)
     versions = tuple(islice(found, limit))
     rest = sum(1 for _ in found)
@@ -102,69 +99,3 @@ def _resume(collection: Collection, token: str) -> tuple[int, Key]:
     if place.rv < collection.forgotten:
         raise expired(CONTINUE_TOO_OLD)
     return place.rv, place.start
-
-
-# --- watches --------------------------------------------------------------------------------------------------------
-
-
-def watch(context: Context, call: ResourceCall) -> WatchAnswer:
-    """Watch objects. Raises StatusError: 400, 410 when it begins too early, 504 when too late."""
-    query, core = call.query, context.core
-    since = _number(call, "resourceVersion")
-    initial = query.get("sendInitialEvents", "")
-    if initial == "true":
-        if query.get("resourceVersionMatch") != "NotOlderThan":
-            why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            raise invalid(call.resource, "", [forbidden_field("resourceVersionMatch", why)])
-        since = None
-    elif initial == "false" and since is None:
-        since = core.store.revision
-    seconds = _number(call, "timeoutSeconds")
-    lasts_ns = core.between(*core.options.watch_lasts_ns) if seconds is None else seconds * SECOND_NS
-    watcher = core.store.watch(call.resource.store_key, call.namespace, call.selection(), since)
-    bookmarks = call.flag("allowWatchBookmarks")
-
-    def end() -> None:
-        if bookmarks:
-            watcher.send(BOOKMARK, _bookmark(call.resource, core.store.revision))
-        watcher.end()
-
-    watcher.timer = core.after(lasts_ns, end)
-    if bookmarks:
-        if initial == "true":
-            watcher.send(BOOKMARK, _bookmark(call.resource, core.store.revision, {INITIAL_EVENTS_END: "true"}))
-        context.bookmarks.add(watcher, call.resource)
-    return WatchAnswer(call.resource, watcher, context.shape(call.resource))
-
-
-def _bookmark(resource: ServedResource, revision: int, annotations: Json | None = None) -> Version:
-    """An object of that kind with a resourceVersion alone."""
-    metadata: Json = {"resourceVersion": str(revision), "creationTimestamp": None}
-    if annotations:
-        metadata["annotations"] = annotations
-    value: Json = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-    return Version(("", ""), value, revision)
-
-
-class Bookmarks:
-    """Sends watches a bookmark once a minute. One timer serves all; it runs while there is a watch."""
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._watchers: dict[Watcher, ServedResource] = {}
-        self._is_armed = False
-
-    def add(self, watcher: Watcher, resource: ServedResource) -> None:
-        """Send bookmarks to this watch from now on, until it ends."""
-        self._watchers[watcher] = resource
-        if not self._is_armed:
-            self._is_armed = True
-            self._core.after(self._core.options.bookmark_every_ns, self._tell_all)
-
-    def _tell_all(self) -> None:
-        self._is_armed = False
-        watchers, self._watchers = self._watchers, {}
-        for watcher, resource in watchers.items():
-            if not watcher.ended:
-                watcher.send(BOOKMARK, _bookmark(resource, self._core.store.revision))
-                self.add(watcher, resource)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import msgspec
 
-from simulation.apiserver.authorization import AccessAttributes
-from simulation.apiserver.requests import Answer, ApiUser, JsonAnswer, ResourceCall, user_info
+from simulation.apiserver.access.attributes import AccessAttributes
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.requests.answers import Answer, JsonAnswer
+from simulation.apiserver.requests.calls import ApiUser, ResourceCall, user_info
 from simulation.apiserver.status import Json, bad_request, invalid, invalid_value
 from simulation.apiserver.verbs.asked import asked_body
-from simulation.apiserver.verbs.context import Context
 from simulation.rbac.rules import EVERYTHING
 
 _NAMESPACE = "spec.resourceAttributes.namespace"

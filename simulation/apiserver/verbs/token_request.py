@@ -6,13 +6,14 @@ It may be bound to an object.
 from __future__ import annotations
 
 from config.values.api_time import second_text
+from simulation.apiserver.admission.service_account import TOKEN_SECONDS
 from simulation.apiserver.core import SECOND_NS
-from simulation.apiserver.kinds.pod_admission import TOKEN_SECONDS
-from simulation.apiserver.requests import Answer, JsonAnswer, ResourceCall
-from simulation.apiserver.resources import NODES, PODS, SECRETS, ServedResource
+from simulation.apiserver.kinds.table import NODES, PODS, SECRETS, ServedResource
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.requests.answers import Answer, JsonAnswer
+from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.status import Json, bad_request, conflict, invalid, invalid_value, not_found
 from simulation.apiserver.verbs.asked import asked_body
-from simulation.apiserver.verbs.context import Context
 
 SHORTEST_S = 600
 LONGEST_S = 2**32

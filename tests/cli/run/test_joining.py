@@ -38,7 +38,7 @@ from runtime.api.access import read_access
 from runtime.io.event_loop import LoopThread
 from runtime.state.certificate_keys import CLIENT, LocalCertificateKeys, current_file
 from runtime.state.config_files import configuration_of
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.front.tls import Authority
 
 NODE = "worker-1"
 HOUR = timedelta(hours=1)

@@ -37,8 +37,9 @@ from runtime.api import Api, create, watch_objects
 from runtime.api.access import read_access
 from runtime.api.lines import api_lines
 from runtime.io.event_loop import LoopThread
-from simulation.apiserver.kinds.pod_admission import TOKEN_DIRECTORY
-from simulation.apiserver.requests import ApiRequest, JsonAnswer
+from simulation.apiserver.admission.service_account import TOKEN_DIRECTORY
+from simulation.apiserver.requests.answers import JsonAnswer
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.cluster.applied import apply
 from simulation.node.hollow_nodes import HollowNodes, HollowPlan, HollowStatus, address_of, pod_cidr_of
 

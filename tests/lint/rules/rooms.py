@@ -2,7 +2,7 @@
 
 A room is a package of a floor, or a loose module of it. A room imports itself and rooms that stand before it in
 `ROOMS`. A sub-package belongs to its room: `actors/volumes/claims` is part of `volumes`. A new room takes its place in
-the list.
+the list. A room that is a house of its own, as `simulation/apiserver` is, has an order of its own rooms there, too.
 """
 
 from __future__ import annotations
@@ -112,36 +112,56 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "simulated",
         "up",
     ),
+    "simulation.apiserver": (
+        "status",
+        "schemas",
+        "kinds",
+        "documents",
+        "store",
+        "requests",
+        "core",
+        "access",
+        "strategies",
+        "admission",
+        "pipeline",
+        "verbs",
+        "controllers",
+        "server",
+        "front",
+    ),
 }
-"""By floor, from the ground up."""
+"""By floor, or room that is a house of its own, from the ground up."""
 
 RULE = "room"
 
 
 def check(module: Module) -> Iterator[Finding]:
-    rooms = ROOMS.get(module.floor, ())
-    here = _room(module.name)
-    if here not in rooms:
-        return
-    below = rooms[: rooms.index(here) + 1]
-    for node, name in imported_modules(module):
-        there = _room(name)
-        if name.startswith(f"{module.floor}.") and there in rooms and there not in below:
-            why = f"{module.floor}/{here} stands below {there} and may not know {name}; turn it round, or move the name"
-            yield module.finding(node, RULE, why)
+    for house, rooms in ROOMS.items():
+        here = _room(module.name, house)
+        if here not in rooms:
+            continue
+        below = rooms[: rooms.index(here) + 1]
+        for node, name in imported_modules(module):
+            there = _room(name, house)
+            if there in rooms and there not in below:
+                whole = f"{house.replace('.', '/')}/{here}"
+                why = f"{whole} stands below {there} and may not know {name}; turn it round, or move the name"
+                yield module.finding(node, RULE, why)
 
 
 def check_all_have_a_place(modules: Iterable[Module]) -> Iterator[Finding]:
     """One finding for each room that is missing in `ROOMS`."""
     seen = set()
     for module in modules:
-        room = _room(module.name)
-        if room and module.floor in ROOMS and room not in ROOMS[module.floor] and (module.floor, room) not in seen:
-            seen.add((module.floor, room))
-            why = f"{module.floor}/{room} has no place in the order of rooms (tests/lint/rules/rooms.py); give it one"
-            yield module.finding(module.tree, RULE, why)
+        for house, rooms in ROOMS.items():
+            room = _room(module.name, house)
+            if room and room not in rooms and (house, room) not in seen:
+                seen.add((house, room))
+                whole = f"{house.replace('.', '/')}/{room}"
+                why = f"{whole} has no place in the order of rooms (tests/lint/rules/rooms.py); give it one"
+                yield module.finding(module.tree, RULE, why)
 
 
-def _room(name: str) -> str:
-    """The room of a dotted module name; empty for a floor itself."""
-    return name.split(".")[1] if "." in name else ""
+def _room(name: str, house: str) -> str:
+    """The room of a dotted module name in that house; empty outside of it."""
+    return name.removeprefix(f"{house}.").split(".")[0] if name.startswith(f"{house}.") else ""

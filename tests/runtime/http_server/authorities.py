@@ -6,7 +6,7 @@ import ssl
 import time
 from pathlib import Path
 
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.front.tls import Authority
 
 
 def authority() -> Authority:

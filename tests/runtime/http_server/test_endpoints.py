@@ -22,7 +22,7 @@ from runtime.http_server.auth.access import attributes_of
 from runtime.http_server.node_server import NodeServer, Ports, PortTakenError, ports_of
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
-from simulation.apiserver.in_process import InProcessApi
+from simulation.apiserver.front.in_process import InProcessApi
 from simulation.apiserver.server import ApiServer
 from simulation.cri import Settings
 from simulation.node.simulated_node import SimulatedNode

@@ -10,7 +10,7 @@ import pytest
 from config.credentials.kubeconfig import Pem
 from runtime.metrics.certificates import seconds_left
 from runtime.state.certificate_keys import LocalCertificateKeys, current_file
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.front.tls import Authority
 
 VERSION_3 = b"\xa0\x03\x02\x01\x02"
 VERSION_11 = b"\xa0\x03\x02\x01\x0a"

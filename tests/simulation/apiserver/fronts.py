@@ -18,12 +18,12 @@ from runtime.api import Api, ApiCall, ApiError, WatchCall, WatchEvent
 from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
 from runtime.io.event_loop import LoopThread
-from simulation.apiserver.authentication import user_named
+from simulation.apiserver.access.authentication import user_named
 from simulation.apiserver.core import Options
-from simulation.apiserver.http_front import HttpFront
-from simulation.apiserver.in_process import InProcessApi
+from simulation.apiserver.front.http_front import HttpFront
+from simulation.apiserver.front.in_process import InProcessApi
+from simulation.apiserver.front.tls import Authority
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.tls import Authority
 
 WAIT_S = 120.0
 FRONTS = ("in process", "http", "https")

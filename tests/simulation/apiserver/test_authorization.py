@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.authentication import user_named
+from simulation.apiserver.access.authentication import user_named
 from simulation.apiserver.core import Options
 from simulation.apiserver.status import StatusError
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, Server, pod

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.documents.discovery import AGGREGATED, discovery, wants_aggregated
-from simulation.apiserver.resources import SERVED
+from simulation.apiserver.kinds.table import SERVED
 
 KUBECTL = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"

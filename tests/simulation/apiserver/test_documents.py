@@ -12,7 +12,7 @@ import msgspec
 
 from config.api.resources import EVENTS
 from runtime.api import create_unread
-from simulation.apiserver.requests import ApiRequest
+from simulation.apiserver.requests.calls import ApiRequest
 from tests.simulation.apiserver.worlds import PODS, STRATEGIC, Asked, Server
 
 POD: dict[str, Any] = {

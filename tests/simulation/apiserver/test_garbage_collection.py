@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
+from simulation.apiserver.controllers.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
 from simulation.apiserver.core import Options
-from simulation.apiserver.garbage.garbage_collector import AGAIN_NS, LOOKS_AFTER_NS
-from simulation.apiserver.kinds.config_data import DataRules
-from simulation.apiserver.store import Version
+from simulation.apiserver.store.store import Version
+from simulation.apiserver.strategies.config_data import DataStrategy
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, Server, pod
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 NAMESPACES = "/api/v1/namespaces"
 NODES = "/api/v1/nodes"
+
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
 class Cluster(Server):
@@ -274,12 +276,12 @@ def test_thousands_of_dependents_go_within_seconds(cluster: Cluster):
 
 
 def test_one_that_cannot_be_deleted_holds_up_no_other(cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
-    def grace(_: DataRules, old: Version, options: Any) -> int:
+    def grace(_: DataStrategy, old: Version, options: Any) -> int:
         if old.name == "broken":
             raise RuntimeError("a fault of the server")
         return 0
 
-    monkeypatch.setattr(DataRules, "grace", grace)
+    monkeypatch.setattr(DataStrategy, "grace", grace)
     owner = cluster.make("owner")
     for name in ("broken", "child"):
         cluster.make(name, owned_by(owner))
@@ -347,3 +349,16 @@ def test_only_objects_with_a_remaining_owner_stay(seed: int):
         left_of(model, name, policy)
         cluster.pass_by(5 * SECOND_NS)
         assert cluster.names() == sorted(model), (name, policy)
+
+
+def test_a_job_is_deleted_without_its_dependents_unless_the_request_says_so(cluster: Cluster):
+    template = {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}}
+    for name, options, left in (("old", None, ["of-old"]), ("new", {"propagationPolicy": "Background"}, ["of-old"])):
+        job = cluster.ask("POST", JOBS, {"metadata": {"name": name}, "spec": {"template": template}}).value
+        cluster.make(f"of-{name}", owned_by(job))
+        answer = cluster.ask("DELETE", f"{JOBS}/{name}", options)
+        warned = [text for text in answer.answer.warnings if "child pods are preserved" in text]
+        assert len(warned) == (options is None)
+        cluster.pass_by()
+        assert cluster.names() == left
+    assert "ownerReferences" not in cluster.get(f"{MAPS}/of-old").value["metadata"]

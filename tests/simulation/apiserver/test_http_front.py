@@ -118,7 +118,7 @@ def test_an_admin_may_act_as_somebody_else(front: Front) -> None:
 def test_a_watcher_that_does_not_read_is_cut_but_a_long_beginning_is_not(
     front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("simulation.apiserver.http_front.LINES_WAITING_AT_MOST", 5)
+    monkeypatch.setattr("simulation.apiserver.front.http_front.LINES_WAITING_AT_MOST", 5)
     path = "/api/v1/namespaces/default/configmaps"
     for number in range(20):
         say(front, "POST", path, {"metadata": {"name": f"c{number}"}, "data": {"a": "x" * 500_000}})

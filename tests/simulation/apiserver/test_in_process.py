@@ -12,8 +12,8 @@ from config.api.resources import EVENTS, PODS
 from config.documents.codec import unknown_fields
 from config.objects import Container, ObjectMeta, Pod, PodSpec
 from runtime.api import ApiCall, ApiError, WatchEvent, create, get, patch, watch_objects
-from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import ApiRequest
+from simulation.apiserver.front.in_process import InProcessApi
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import CallFaults, EventFaultPlan, FaultPlan, Faults
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.core import Options
-from simulation.apiserver.kinds.pod_specs import on_node
-from simulation.apiserver.requests import ApiRequest
+from simulation.apiserver.requests.calls import ApiRequest
+from simulation.apiserver.strategies.pod_specs import on_node
 from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, STRATEGIC, Asked, Server, pod
 
 CORE = "/api/v1/namespaces/default"

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulation.apiserver.requests import PATCH_TYPES
-from simulation.apiserver.resources import SERVED
+from simulation.apiserver.kinds.table import SERVED
+from simulation.apiserver.requests.bodies import PATCH_TYPES
 from tests.simulation.apiserver.worlds import PODS, Server, pod
 
 KEYS = (

@@ -10,8 +10,9 @@ import pytest
 from config.objects import Pod
 from config.patches import schema_for
 from simulation.apiserver.documents.openapi import openapi
-from simulation.apiserver.documents.openapi_schemas import schema_name, struct_of
-from simulation.apiserver.resources import SERVED, find
+from simulation.apiserver.documents.openapi_schemas import schema_name
+from simulation.apiserver.kinds.structs import struct_of
+from simulation.apiserver.kinds.table import SERVED, find
 
 CORE = "io.k8s.api.core.v1"
 

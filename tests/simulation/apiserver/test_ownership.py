@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.garbage.ownership import (
+from simulation.apiserver.kinds.table import CONFIG_MAPS
+from simulation.apiserver.status import StatusError
+from simulation.apiserver.strategies.ownership import (
     ORPHANS,
     WAITS,
     DependentVerdict,
@@ -19,8 +21,6 @@ from simulation.apiserver.garbage.ownership import (
     verdict,
     without_owners,
 )
-from simulation.apiserver.resources import CONFIG_MAPS
-from simulation.apiserver.status import StatusError
 
 DELETING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 

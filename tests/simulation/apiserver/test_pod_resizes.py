@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.requests import MERGE, STRATEGIC
+from simulation.apiserver.requests.bodies import MERGE, STRATEGIC
 from tests.simulation.apiserver.worlds import Asked, Server
 
 PODS = "/api/v1/namespaces/default/pods"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.apiserver.builtin.protobuf import read_protobuf
+from simulation.apiserver.schemas.protobuf import read_protobuf
 from simulation.apiserver.status import StatusError
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.builtin.protobuf import knows
-from simulation.apiserver.builtin.schemas import components
 from simulation.apiserver.core import Options
 from simulation.apiserver.documents.openapi_schemas import schema_name
-from simulation.apiserver.resources import SERVED, ServedResource
+from simulation.apiserver.kinds.table import SERVED, ServedResource
+from simulation.apiserver.schemas.protobuf import knows
+from simulation.apiserver.schemas.published import components
 from tests.simulation.apiserver.worlds import STRATEGIC, Server, pod
 
-PUBLISHED = [resource for resource in SERVED if resource.custom is not None]
+PUBLISHED = [resource for resource in SERVED if resource.described is not None]
 WRITTEN = [resource for resource in PUBLISHED if "create" in resource.verbs]
 STABLE = {
     "": "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume "
@@ -78,8 +78,8 @@ def least(schema: Mapping[str, Any], name: str = "") -> Any:
 
 
 def least_object(resource: ServedResource) -> dict[str, Any]:
-    assert resource.custom is not None
-    return {"metadata": {"name": "one"}, **least(resource.custom.schema)}
+    assert resource.described is not None
+    return {"metadata": {"name": "one"}, **least(resource.described.schema)}
 
 
 def path_of(resource: ServedResource) -> str:
@@ -114,9 +114,9 @@ def test_each_kind_is_kept_with_what_it_requires(resource: ServedResource) -> No
 
 @pytest.mark.parametrize("resource", WRITTEN, ids=lambda one: one.group_resource)
 def test_each_required_field_is_asked_for_by_its_path(resource: ServedResource) -> None:
-    assert resource.custom is not None
+    assert resource.described is not None
     server, path = Server(), path_of(resource)
-    for place in required_places(resource.custom.schema):
+    for place in required_places(resource.described.schema):
         value = least_object(resource)
         holder = value
         for name in place[:-1]:

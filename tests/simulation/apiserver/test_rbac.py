@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.authentication import user_named
+from simulation.apiserver.access.authentication import user_named
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import ApiRequest, ApiUser
+from simulation.apiserver.front.usage import PREFIX, usage
+from simulation.apiserver.requests.calls import ApiRequest, ApiUser
 from simulation.apiserver.status import StatusError
-from simulation.apiserver.usage import PREFIX, usage
 from tests.simulation.apiserver.worlds import MERGE, PODS, Server
 
 GROUP = "rbac.authorization.k8s.io"

@@ -8,9 +8,9 @@ import msgspec
 
 from config.documents.codec import decode, unknown_fields
 from config.objects import Pod
-from simulation.apiserver.by_identity import ByIdentity
-from simulation.apiserver.reading import read_version
-from simulation.apiserver.store import Version
+from simulation.apiserver.store.by_identity import ByIdentity
+from simulation.apiserver.store.store import Version
+from simulation.apiserver.store.structs import read_version
 from tests.simulation.apiserver.worlds import MERGE, PODS, STRATEGIC, Server
 
 STATUS = f"{PODS}/web/status"

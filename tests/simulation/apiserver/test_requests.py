@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.apiserver.requests import target_of
+from simulation.apiserver.requests.calls import target_of
 from simulation.apiserver.status import StatusError
 
 

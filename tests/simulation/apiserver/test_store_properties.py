@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.apiserver import store
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import ApiRequest, WatchAnswer
-from simulation.apiserver.store import Version
+from simulation.apiserver.requests.answers import WatchAnswer
+from simulation.apiserver.requests.calls import ApiRequest
+from simulation.apiserver.store import store
+from simulation.apiserver.store.store import Version
 from tests.simulation.apiserver.worlds import MERGE, PODS, Server, pod
 
 NAMES = ("a", "b", "c")

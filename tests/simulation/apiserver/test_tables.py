@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.documents.tables import table_of
-from simulation.apiserver.resources import SERVED, find
+from simulation.apiserver.kinds.table import SERVED, find
 
 MADE = "2026-01-02T03:04:05Z"
 WALL_NS = (1_767_323_045 + 300) * 10**9

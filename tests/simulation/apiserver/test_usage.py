@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import ADMIN, ApiRequest, ApiUser, JsonAnswer, NodeAnswer
+from simulation.apiserver.front.usage import PREFIX, usage
+from simulation.apiserver.requests.answers import JsonAnswer, NodeAnswer
+from simulation.apiserver.requests.calls import ADMIN, ApiRequest, ApiUser
 from simulation.apiserver.status import StatusError
-from simulation.apiserver.usage import PREFIX, usage
 from tests.simulation.apiserver.worlds import Server
 
 TIME = "2026-01-01T00:00:00Z"

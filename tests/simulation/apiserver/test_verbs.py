@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.apiserver.requests import APPLY, JSON
-from simulation.apiserver.selection import EVERYTHING
-from simulation.apiserver.store import Watcher
+from simulation.apiserver.requests.bodies import APPLY, JSON
+from simulation.apiserver.store.selection import EVERYTHING
+from simulation.apiserver.store.store import Watcher
 from tests.simulation.apiserver.worlds import MERGE, PODS, STRATEGIC, Server, pod
 
 

@@ -8,9 +8,11 @@ import msgspec
 
 from actors.kernel import SimulatedDispatcher
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import ADMIN, JSON, Answer, ApiRequest, ApiUser, WatchAnswer
+from simulation.apiserver.requests.answers import Answer, WatchAnswer
+from simulation.apiserver.requests.bodies import JSON
+from simulation.apiserver.requests.calls import ADMIN, ApiRequest, ApiUser
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.store import Version
+from simulation.apiserver.store.store import Version
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"

@@ -20,7 +20,7 @@ from kubernetes import client, config
 from lightkube.resources.core_v1 import Pod
 
 from actorlet.testing import Cluster, ClusterError, cluster
-from simulation.apiserver.requests import ADMIN
+from simulation.apiserver.requests.calls import ADMIN
 from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.orders import Begin
 from simulation.controllers.store_follower import ask

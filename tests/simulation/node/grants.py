@@ -17,7 +17,7 @@ from actors.kernel.promise import Promise, broken
 from runtime.api.calls import ApiCall, WatchCall, WatchEvent
 from runtime.api.errors import ApiError
 from runtime.io.pending import Subscription
-from simulation.apiserver.in_process import InProcessApi
+from simulation.apiserver.front.in_process import InProcessApi
 
 FILE = Path(__file__).parents[3] / "deploy" / "rbac.yaml"
 

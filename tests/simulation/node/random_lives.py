@@ -23,8 +23,8 @@ from runtime.cri.identity import CONTAINER_NAME
 from runtime.cri.messages import RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.apiserver.core import Options
-from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import ApiRequest
+from simulation.apiserver.front.in_process import InProcessApi
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri.state import ContainerRecord

@@ -14,7 +14,8 @@ from runtime.api import ApiLines
 from runtime.api.calls import ApiCall
 from runtime.api.limited import LimitedApi, TokenBucket
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import ApiRequest, JsonAnswer, ListAnswer, ObjectAnswer
+from simulation.apiserver.requests.answers import JsonAnswer, ListAnswer, ObjectAnswer
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.node.simulated_node import SimulatedNode
 from tests.simulation.node.grants import GrantedApi

@@ -17,7 +17,9 @@ from actors.start.resources import MINIMUM_QUOTA_US, MINIMUM_SHARES
 from config.pods.identity import QosClass
 from config.values.quantity import parse_quantity
 from runtime.cri.messages import ContainerState, LinuxContainerResources
-from simulation.apiserver.requests import STRATEGIC, ApiRequest, ObjectAnswer
+from simulation.apiserver.requests.answers import ObjectAnswer
+from simulation.apiserver.requests.bodies import STRATEGIC
+from simulation.apiserver.requests.calls import ApiRequest
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_resize import MEMORY, MINUTE, cgroup, cluster, conditions, messages
 from tests.simulation.node.worlds import SECOND, container

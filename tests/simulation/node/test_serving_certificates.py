@@ -18,7 +18,7 @@ from runtime.api import Api, ApiCall, ApiError
 from runtime.metrics.kubelet_api import CLIENT_RENEWAL_ERRORS, SERVER_CERTIFICATE_AGE, SERVER_RENEWAL_ERRORS
 from runtime.metrics.meters import Meters
 from runtime.state.certificate_keys import CLIENT, SERVER, HeldCertificate, LocalCertificateKeys
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.front.tls import Authority
 from simulation.controllers.signer import Signer
 from tests.actors.recorders import Recorder
 from tests.simulation.node.test_api_server import Cluster

@@ -14,11 +14,11 @@ import pytest
 from aiohttp import web
 
 from runtime.http_server.heads import Head
-from simulation.apiserver.agents import Tunnel
-from simulation.apiserver.requests import NodeAnswer
-from simulation.apiserver.resources import NAMESPACES
+from simulation.apiserver.front.agents import Tunnel
+from simulation.apiserver.front.tls import Authority
+from simulation.apiserver.kinds.table import NAMESPACES
+from simulation.apiserver.requests.answers import NodeAnswer
 from simulation.apiserver.status import not_found, unavailable
-from simulation.apiserver.tls import Authority
 from simulation.cluster.running_cluster import wall_ns
 from simulation.planes.door import Door, egress_configuration
 

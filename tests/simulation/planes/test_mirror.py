@@ -16,11 +16,12 @@ import pytest
 from actors.kernel import SimulatedDispatcher
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
-from simulation.apiserver.http_front import HttpFront
-from simulation.apiserver.requests import ADMIN, MERGE
-from simulation.apiserver.selection import EVERYTHING
+from simulation.apiserver.front.http_front import HttpFront
+from simulation.apiserver.front.tls import Authority
+from simulation.apiserver.requests.bodies import MERGE
+from simulation.apiserver.requests.calls import ADMIN
 from simulation.apiserver.server import ApiServer
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.store.selection import EVERYTHING
 from simulation.cluster.running_cluster import wall_ns
 from simulation.controllers.store_follower import ask
 from simulation.planes.mirror import Mirror

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from simulation.apiserver.tls import Authority
+from simulation.apiserver.front.tls import Authority
 
 Json = dict[str, Any]
 

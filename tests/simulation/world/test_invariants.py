@@ -18,7 +18,7 @@ from runtime.cri.messages import (
     StartContainerRequest,
 )
 from runtime.cri.verbs import CREATE_CONTAINER, RUN_POD_SANDBOX, START_CONTAINER
-from simulation.apiserver.store import DELETED, MODIFIED, Version
+from simulation.apiserver.store.store import DELETED, MODIFIED, Version
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults.shortages import leave

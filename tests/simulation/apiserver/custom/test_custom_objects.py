@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests import APPLY, ApiUser
+from simulation.apiserver.requests.bodies import APPLY
+from simulation.apiserver.requests.calls import ApiUser
 from tests.simulation.apiserver.custom.made import (
     DEFINITIONS,
     NAME,

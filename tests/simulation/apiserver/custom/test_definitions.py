@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.custom.definitions import priority
+from simulation.apiserver.kinds.definitions import priority
 from tests.simulation.apiserver.custom.made import (
     DEFINITIONS,
     NAME,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.custom.json_paths import find_all, names_of, parse_path
+from simulation.apiserver.schemas.json_paths import find_all, names_of, parse_path
 
 VALUE = {
     "spec": {

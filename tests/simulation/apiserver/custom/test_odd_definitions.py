@@ -12,7 +12,7 @@ import pytest
 from simulation.apiserver.documents.discovery import discovery
 from simulation.apiserver.documents.openapi import openapi
 from simulation.apiserver.documents.tables import table_of
-from simulation.apiserver.requests import APPLY
+from simulation.apiserver.requests.bodies import APPLY
 from tests.simulation.apiserver.custom.made import (
     DEFINITIONS,
     NAME,
@@ -119,7 +119,7 @@ def test_no_odd_definition_is_a_fault_of_the_server(odd: Any) -> None:
         assert openapi("/openapi/v3", "", server.server.served)
         assert discovery("/apis", "", "", server.server.served)
         for resource in server.server.served:
-            if resource.custom is not None:
+            if resource.described is not None:
                 table_of(resource, [WIDGET], wall_ns=0)
         assert server.ask("DELETE", f"{DEFINITIONS}/{NAME}").code in (200, 404)
 

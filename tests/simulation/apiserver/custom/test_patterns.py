@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from simulation.apiserver.custom.formats import SLOW_TEXT_AT_MOST, compiled, takes_long
+from simulation.apiserver.schemas.formats import SLOW_TEXT_AT_MOST, compiled, takes_long
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.custom.shapes import pruned, with_defaults
+from simulation.apiserver.schemas.shapes import pruned, with_defaults
 
 TEXT = {"type": "string"}
 

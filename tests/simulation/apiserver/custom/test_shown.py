@@ -13,7 +13,8 @@ import pytest
 from simulation.apiserver.documents.discovery import discovery
 from simulation.apiserver.documents.openapi import openapi
 from simulation.apiserver.documents.tables import table_of
-from simulation.apiserver.resources import CustomVersion, ServedResource
+from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.schemas.kind_schema import KindSchema
 from tests.simulation.apiserver.custom.made import DEFINITIONS, NAME, SCHEMA, SPEC, define, defined, version
 from tests.simulation.apiserver.worlds import MERGE, Server
 
@@ -155,5 +156,5 @@ def test_without_columns_there_are_name_and_age() -> None:
 
 
 def resource(*columns: dict[str, Any]) -> ServedResource:
-    custom = CustomVersion(schema=SCHEMA, columns=columns)
-    return ServedResource("example.com", "v1", "widgets", "widget", "Widget", True, custom=custom)
+    described = KindSchema(schema=SCHEMA, columns=columns)
+    return ServedResource("example.com", "v1", "widgets", "widget", "Widget", True, described=described)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.custom.shapes import pruned
-from simulation.apiserver.custom.structural import SCHEMA, causes_of, faults_of_schema, places_of_cel
+from simulation.apiserver.schemas.shapes import pruned
+from simulation.apiserver.schemas.structural import SCHEMA, causes_of, faults_of_schema, places_of_cel
 
 TEXT: dict[str, Any] = {"type": "string"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simulation.apiserver.custom.validation import faults_of
+from simulation.apiserver.schemas.validation import faults_of
 
 TEXT: dict[str, Any] = {"type": "string"}
 NUMBER: dict[str, Any] = {"type": "integer"}

@@ -1,0 +1,61 @@
+"""A request as the plugins of admission see it, and what a plugin is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import msgspec
+
+from config.pods.identity import CONFIG_MIRROR
+from simulation.apiserver.core import Core
+from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.status import Json
+
+CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+Concern = tuple[ServedResource, str, str]
+"""Resource, part or "", operation."""
+
+
+class Attributes(msgspec.Struct, eq=False):
+    """See the module. `old`: the object before, in the shape of the request; None for a creation.
+
+    `new`: the object after; None for a deletion. A plugin may change its top and its metadata while it is admitted.
+    """
+
+    core: Core
+    call: ResourceCall
+    operation: str
+    old: Json | None
+    new: Json | None
+    is_foreign: bool = False
+    """Whether a webhook has changed the object, which must be read again."""
+
+    @property
+    def object(self) -> Json:
+        """The object after; before, for a deletion."""
+        found = self.new if self.new is not None else self.old
+        assert found is not None
+        return found
+
+    @property
+    def name(self) -> str:
+        """The name of the object; empty as long as it is not generated."""
+        name: str = self.object["metadata"].get("name") or ""
+        return name
+
+
+class Plugin(msgspec.Struct, frozen=True, eq=False):
+    """One plugin. `concerns`: what it looks at; None: every request that changes an object.
+
+    `admit` may change the object, `validate` may not. Both raise StatusError.
+    """
+
+    name: str
+    concerns: Collection[Concern] | None = None
+    admit: Callable[[Attributes], object] | None = None
+    validate: Callable[[Attributes], object] | None = None
+
+
+def is_mirror_pod(pod: Json) -> bool:
+    return CONFIG_MIRROR in (pod["metadata"].get("annotations") or ())

@@ -1,0 +1,55 @@
+"""The plugins of admission, in the order of Kubernetes.
+
+First all plugins may change an object; after validation all may judge it.
+
+A new plugin is one file, and one line here. The order is that of `AllOrderedPlugins` in kube-apiserver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from simulation.apiserver.admission import (
+    default_tolerations,
+    namespace_lifecycle,
+    node_restriction,
+    priority,
+    service_account,
+    webhooks,
+)
+from simulation.apiserver.admission.attributes import Attributes
+from simulation.apiserver.kinds.table import ServedResource
+
+PLUGINS = (
+    namespace_lifecycle.PLUGIN,
+    service_account.PLUGIN,
+    node_restriction.PLUGIN,
+    priority.PLUGIN,
+    default_tolerations.PLUGIN,
+    webhooks.MUTATING_PLUGIN,
+    webhooks.VALIDATING_PLUGIN,
+)
+_Step = Callable[[Attributes], object]
+
+
+def admit(this: Attributes) -> None:
+    """Let the plugins change the object. Raises StatusError, ReviewWantedError."""
+    for step in _steps(this.call.resource, this.call.target.subresource, this.operation)[0]:
+        step(this)
+
+
+def validate(this: Attributes) -> None:
+    """Let the plugins judge the object. Raises StatusError, ReviewWantedError."""
+    for step in _steps(this.call.resource, this.call.target.subresource, this.operation)[1]:
+        step(this)
+
+
+@lru_cache(maxsize=1024)
+def _steps(resource: ServedResource, part: str, operation: str) -> tuple[tuple[_Step, ...], tuple[_Step, ...]]:
+    """What to do about such a request, by phase."""
+    asked = [one for one in PLUGINS if one.concerns is None or (resource, part, operation) in one.concerns]
+    return (
+        tuple(one.admit for one in asked if one.admit is not None),
+        tuple(one.validate for one in asked if one.validate is not None),
+    )

@@ -1,0 +1,90 @@
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook.
+
+Nothing has happened before all webhooks have answered (see `simulation.webhooks.reviews`). Only the HTTP front reviews
+requests: what comes from the process itself (agents, schedulers, loads) has no `Admission`.
+"""
+
+from __future__ import annotations
+
+from config.patches import PatchError, apply_json_patch
+from simulation.apiserver.admission.attributes import Attributes, Plugin
+from simulation.apiserver.kinds.table import NAMESPACES
+from simulation.apiserver.requests.calls import ResourceCall, user_info
+from simulation.apiserver.status import Json, StatusError, internal_error
+from simulation.apiserver.store.store import Store
+from simulation.webhooks.matching import GROUP, Asked, Webhook, webhooks_of
+from simulation.webhooks.reviews import MUTATING, VALIDATING, RefusedError, Verdict
+
+_Change = tuple[Json | None, Json | None]
+"""The object before and after."""
+_KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "generation")
+
+
+def admit(this: Attributes) -> None:
+    """Put the changes of mutating webhooks into the object. Raises StatusError, ReviewWantedError."""
+    if this.call.request.admission is None:
+        return
+    store, value = this.core.store, this.new
+    for webhook in _webhooks(store, MUTATING):
+        verdict = _verdict(store, this.call, MUTATING, webhook, (this.old, value))
+        value = None if value is None else _patched(webhook, value, verdict)
+    new = this.new
+    if new is None or value is None or value is new:
+        return
+    this.is_foreign = True
+    metadata = {**value["metadata"], **{name: new["metadata"][name] for name in _KEPT if name in new["metadata"]}}
+    new.clear()
+    new.update({**value, "metadata": metadata})
+
+
+def validate(this: Attributes) -> None:
+    """Ask the validating webhooks. Raises StatusError, ReviewWantedError."""
+    if this.call.request.admission is not None:
+        for webhook in _webhooks(this.core.store, VALIDATING):
+            _verdict(this.core.store, this.call, VALIDATING, webhook, (this.old, this.new))
+
+
+MUTATING_PLUGIN = Plugin("MutatingAdmissionWebhook", admit=admit)
+VALIDATING_PLUGIN = Plugin("ValidatingAdmissionWebhook", validate=validate)
+
+
+def review_part(store: Store, call: ResourceCall, body: Json, old: Json | None = None, connects: bool = False) -> Json:
+    """What is sent to a part of an object, as webhooks want it. Raises StatusError, ReviewWantedError."""
+    for stage in (MUTATING, VALIDATING) if call.request.admission is not None else ():
+        for webhook in _webhooks(store, stage):
+            body = _patched(webhook, body, _verdict(store, call, stage, webhook, (old, body), connects))
+    return body
+
+
+def _patched(webhook: Webhook, value: Json, verdict: Verdict) -> Json:
+    try:
+        return apply_json_patch(value, list(verdict.patch)) if verdict.patch else value
+    except PatchError as error:
+        raise internal_error(f'the patch of webhook "{webhook.name}" cannot be applied: {error}') from None
+
+
+def _webhooks(store: Store, stage: str) -> list[Webhook]:
+    return webhooks_of(one.object for one in store.of[f"{stage}webhookconfigurations.{GROUP}"].all())
+
+
+def _verdict(
+    store: Store, call: ResourceCall, stage: str, webhook: Webhook, change: _Change, connects: bool = False
+) -> Verdict:
+    old, new = change
+    resource, sub, admission = call.resource, call.target.sub, call.request.admission
+    assert admission is not None
+    is_part = sub is not None and sub.kind != resource.kind
+    home = store.get(NAMESPACES.store_key, "", call.namespace)
+    its = new or old if resource is NAMESPACES else None if home is None else home.object
+    labels = (its or {}).get("metadata", {}).get("labels") or {}
+    named = (resource.group, resource.version, resource.plural, call.target.subresource, resource.kind)
+    user, where = user_info(call.user), (resource.namespaced, call.namespace, labels)
+    body_kind = (sub.group, sub.version, sub.kind) if sub is not None and is_part else None
+    asked = Asked(*named, *where, user, call.dry_run, old, new, call.name if is_part else "", body_kind, connects)
+    try:
+        verdict = admission.verdict(stage, webhook, asked)
+    except RefusedError as refusal:
+        said = refusal.status
+        raise StatusError(refusal.code, said.get("reason", ""), refusal.message, said.get("details")) from None
+    call.warnings.extend(verdict.warnings)
+    return verdict

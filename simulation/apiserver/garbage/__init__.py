@@ -1,1 +1,0 @@
-"""Garbage collection: `ownership` decides about owned objects; `garbage_collector` acts on it."""

@@ -1,1 +1,0 @@
-"""Parts of `http_front`: the shapes of answers, and connections to the agents of nodes."""

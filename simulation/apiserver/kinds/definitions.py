@@ -1,0 +1,168 @@
+"""The rules of CustomResourceDefinitions: validity, defaults, and allowed changes.
+
+It also makes the resources of a definition.
+
+It refuses conversion by webhook if there is something to convert: conversion webhooks are never called. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from simulation.apiserver.kinds.table import CHANGE, ServedResource, SubResource
+from simulation.apiserver.schemas.json_paths import names_of, parse_path
+from simulation.apiserver.schemas.kind_schema import KindSchema
+from simulation.apiserver.schemas.structural import Cause, faults_of_schema
+from simulation.apiserver.schemas.validation import invalid_at
+from simulation.apiserver.status import Json, required
+
+APPROVED = "api-approved.kubernetes.io"
+_KUBE_VERSION = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
+_VALUES = ("default", "enum", "example")
+
+
+def with_names(spec: Any) -> Any:
+    """The spec without empty fields, with the names that follow from others."""
+    spec = _said(spec)
+    if not isinstance(spec, dict) or not isinstance(spec.get("names", {}), dict):
+        return spec
+    kind = str(spec.get("names", {}).get("kind", ""))
+    derived = {"singular": kind.lower(), "listKind": f"{kind}List"} if kind else {}
+    kept = {name: part for name, part in spec.items() if name != "preserveUnknownFields" or part}
+    return {**kept, "names": {**derived, **spec.get("names", {})}}
+
+
+def _said(value: Any) -> Any:
+    """The value without nulls and empty texts at any depth, but for the values that a schema speaks of."""
+    if isinstance(value, list):
+        return [_said(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: item if name in _VALUES else _said(item) for name, item in value.items() if item not in (None, "")}
+
+
+def schema_of(version: Json) -> Any:
+    """The schema of one version."""
+    return version["schema"]["openAPIV3Schema"]
+
+
+def storage_version(spec: Json) -> str:
+    """The version in which objects are stored."""
+    return next((str(version["name"]) for version in spec["versions"] if version.get("storage")), "")
+
+
+def is_true(definition: Json, condition: str) -> bool:
+    """Whether the status has the condition."""
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
+
+
+# --- faults ---------------------------------------------------------------------------------------------------------
+
+
+def faults_of(definition: Json) -> Iterator[Cause]:
+    """The faults of a definition whose single fields match `definition.yaml`."""
+    spec, metadata = definition["spec"], definition["metadata"]
+    group, names, versions, strategy = spec["group"], spec["names"], spec["versions"], spec["conversion"]["strategy"]
+    if metadata["name"] != f"{names['plural']}.{group}":
+        yield invalid_at("metadata.name", metadata["name"], 'must be spec.names.plural+"."+spec.group')
+    if group.endswith((".k8s.io", ".kubernetes.io")) and APPROVED not in (metadata.get("annotations") or {}):
+        why = f'protected groups must have approval annotation "{APPROVED}"'
+        yield required(f"metadata.annotations[{APPROVED}]", why)
+    if names["kind"] == names["listKind"]:
+        yield invalid_at("spec.names.listKind", names["listKind"], "kind and listKind may not be the same")
+    called = [version["name"] for version in versions]
+    if len(set(called)) != len(called):
+        yield invalid_at("spec.versions", called, "must contain unique version names")
+    if sum(1 for version in versions if version.get("storage")) != 1:
+        yield invalid_at("spec.versions", called, "must have exactly one version marked as storage version")
+    if strategy == "Webhook" and len(versions) > 1:
+        why = "this simulated server calls no webhook to convert objects: use None, or define one version alone"
+        yield invalid_at("spec.conversion.strategy", strategy, why)
+    for at, version in enumerate(versions):
+        yield from _version(version, f"spec.versions[{at}]")
+
+
+def faults_of_change(old: Json, new: Json) -> Iterator[Cause]:
+    """The forbidden changes, whether the new definition is valid or not."""
+    before, after = old["spec"], new["spec"]
+    fixed = {f"spec.{name}": (before[name], after[name]) for name in ("group", "scope")}
+    fixed |= {f"spec.names.{name}": (before["names"][name], after["names"][name]) for name in ("plural", "kind")}
+    for path, (was, now) in fixed.items():
+        if was != now:
+            yield invalid_at(path, now, "field is immutable")
+    known = {version.get("name") for version in after["versions"]}
+    for at, stored in enumerate((new.get("status") or {}).get("storedVersions") or ()):
+        if stored not in known:
+            yield invalid_at(f"status.storedVersions[{at}]", stored, "must appear in spec.versions")
+
+
+def _version(version: Json, path: str) -> Iterator[Cause]:
+    schema, warning = schema_of(version), version.get("deprecationWarning")
+    yield from faults_of_schema(schema, f"{path}.schema.openAPIV3Schema")
+    if warning and not version.get("deprecated"):
+        yield invalid_at(f"{path}.deprecationWarning", warning, "can only be set for deprecated versions")
+    for at, selectable in enumerate(version.get("selectableFields") or ()):
+        field = schema
+        for name in _names_at(selectable):
+            field = (field.get("properties") or {}).get(name) or {}
+        if field.get("type") not in ("boolean", "integer", "string"):
+            why = "must point to a field of type boolean, integer, string"
+            yield invalid_at(f"{path}.selectableFields[{at}].jsonPath", selectable["jsonPath"], why)
+
+
+def _names_at(selectable: Json) -> tuple[str, ...]:
+    return names_of(parse_path(selectable["jsonPath"])) or ()
+
+
+# --- resources ------------------------------------------------------------------------------------------------------
+
+
+def resources_of(spec: Json) -> tuple[ServedResource, ...]:
+    """The served resources that a definition makes, in the order in which clients should prefer them."""
+    served = [version for version in spec["versions"] if version.get("served")]
+    return tuple(_resource(spec, version) for version in sorted(served, key=lambda one: priority(one["name"])))
+
+
+def priority(version: str) -> tuple[int, int, int, str]:
+    """Stable before beta before alpha, higher numbers first, other names last."""
+    match = _KUBE_VERSION.fullmatch(version)
+    if match is None:
+        return (3, 0, 0, version)
+    stage = {None: 0, "beta": 1, "alpha": 2}[match[2]]
+    return (stage, -int(match[1]), -int(match[3] or 0), version)
+
+
+def _resource(spec: Json, version: Json) -> ServedResource:
+    group, names, name = spec["group"], spec["names"], version["name"]
+    parts: Json = version.get("subresources") or {}
+    subresources = {}
+    if parts.get("status") is not None:
+        subresources["status"] = SubResource(names["kind"], CHANGE, group, name)
+    if parts.get("scale") is not None:
+        subresources["scale"] = SubResource("Scale", CHANGE, "autoscaling")
+    warning = version.get("deprecationWarning") or f"{group}/{name} {names['kind']} is deprecated"
+    return ServedResource(
+        group,
+        name,
+        names["plural"],
+        names["singular"],
+        names["kind"],
+        spec["scope"] == "Namespaced",
+        tuple(names.get("shortNames") or ()),
+        tuple(names.get("categories") or ()),
+        subresources=subresources,
+        storage=f"{names['plural']}.{group}",
+        list_kind=names["listKind"],
+        blind_update=False,
+        generation=("*",),
+        selectable=tuple(".".join(_names_at(field)) for field in version.get("selectableFields") or ()),
+        described=KindSchema(
+            schema=schema_of(version),
+            columns=tuple(version.get("additionalPrinterColumns") or ()),
+            scale=parts.get("scale"),
+            warning=warning if version.get("deprecated") else "",
+        ),
+    )

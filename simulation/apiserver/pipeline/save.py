@@ -1,0 +1,57 @@
+"""The end of a write: nothing where nothing changes, else a new version, or the end of an object.
+
+An object that is being deleted ends with its last finalizer.
+"""
+
+from __future__ import annotations
+
+from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.pipeline.stage import Write
+from simulation.apiserver.status import Json, already_exists
+from simulation.apiserver.store.store import Version
+
+
+def save(this: Write) -> Version:
+    """The stored version, or what it would be. Raises StatusError (409)."""
+    old, call, value = this.old, this.call, this.value
+    if old is not None and value == this.before:
+        return old
+    value = this.strategy.stored(call.resource, value)
+    if old is None:
+        return _create(this, value)
+    if call.dry_run:
+        return Version(old.key, value, 0)
+    if _is_over(value["metadata"]):
+        last = this.context.collection(call.resource).remove(old.key).gone()
+        this.context.follower(call.resource).removed(last)
+        return last
+    return save_change(this.context, call.resource, old, value)
+
+
+def save_change(context: Context, resource: ServedResource, old: Version, value: Json) -> Version:
+    """Store a version whose metadata nobody shares, and tell who follows the kind."""
+    version = context.collection(resource).put(old.key, value)
+    context.follower(resource).changed(old, version)
+    return version
+
+
+def _create(this: Write, value: Json) -> Version:
+    """Raises StatusError (409)."""
+    call, key = this.call, (this.call.namespace, value["metadata"]["name"])
+    collection = this.context.collection(call.resource)
+    if collection.get(key) is not None:
+        raise already_exists(call.resource, key[1])
+    if call.dry_run:
+        return Version(key, value, 0)
+    version = collection.put(key, value)
+    this.context.follower(call.resource).created(version)
+    return version
+
+
+def _is_over(metadata: Json) -> bool:
+    return (
+        "deletionTimestamp" in metadata
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+    )

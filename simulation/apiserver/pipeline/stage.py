@@ -1,0 +1,41 @@
+"""One write on its way through the stages."""
+
+from __future__ import annotations
+
+import msgspec
+
+from simulation.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.status import Json
+from simulation.apiserver.store.store import Version
+from simulation.apiserver.strategies.strategy import Strategy
+
+
+class Write(msgspec.Struct, eq=False):
+    """See the module. `old` is the stored version.
+
+    `before` is the same object as the resource of the request shows it. Both are None for a new object. `value` is the
+    object so far, in the shape of the request; its top and its metadata may be changed, all below is shared.
+    """
+
+    context: Context
+    call: ResourceCall
+    strategy: Strategy
+    old: Version | None
+    before: Json | None
+    value: Json
+    moves_metadata: bool = True
+    """Whether the metadata differ from those before."""
+
+    def attributes(self) -> Attributes:
+        """The request as admission sees it."""
+        operation = CREATE if self.before is None else UPDATE
+        return Attributes(self.context.core, self.call, operation, self.before, self.value)
+
+
+def begin(context: Context, call: ResourceCall, old: Version | None, value: Json) -> Write:
+    """A write of `value` in place of `old`; None: a new object."""
+    strategy = context.strategies[call.resource.store_key]
+    before = None if old is None else strategy.shown(call.resource, old).object
+    return Write(context, call, strategy, old, before, value)

@@ -1,0 +1,1 @@
+"""What is asked (`calls`, `bodies`) and what is answered (`answers`)."""

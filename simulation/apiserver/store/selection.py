@@ -1,0 +1,100 @@
+"""Which objects of a collection a request selects, by labels and fields.
+
+Selections use indexes.
+
+Owns the selectable fields of each resource. Unreadable selectors raise StatusError (400). Pure.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Protocol
+
+from config.api.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
+from simulation.apiserver.kinds.table import PODS, ServedResource
+from simulation.apiserver.status import Json, bad_request
+
+_OF_ALL = ("metadata.name", "metadata.namespace")
+_BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
+
+
+class Selectable(Protocol):
+    """A version of an object; `node` is the spec.nodeName of a pod, or ""."""
+
+    @property
+    def node(self) -> str: ...
+    @property
+    def object(self) -> Json: ...
+
+
+class Selection:
+    """The selected objects. `name` and `node`: the required metadata.name and spec.nodeName; None: any."""
+
+    __slots__ = ("_fields", "_labels", "everything", "name", "node", "node_alone")
+
+    def __init__(
+        self,
+        labels: LabelQuery = LabelQuery(),  # noqa: B008  # both are frozen
+        fields: FieldQuery = FieldQuery(),  # noqa: B008
+        *,
+        by_node: bool = True,
+    ) -> None:
+        self._labels = labels
+        self._fields = fields
+        self.everything = not (labels.requirements or fields.requirements)
+        self.name = fields.exact("metadata.name")
+        self.node = fields.exact("spec.nodeName") if by_node else None
+        self.node_alone = self.node is not None and len(fields.requirements) == 1 and not labels.requirements
+        """Whether only the node matters."""
+
+    def matches(self, version: Selectable) -> bool:
+        """Whether this version of an object is selected."""
+        if self.everything:
+            return True
+        if self.node_alone:
+            return version.node == self.node
+        value = version.object
+        for requirement in self._fields.requirements:
+            if (field_of(value, requirement.path) == requirement.value) is not requirement.equal:
+                return False
+        return not self._labels.requirements or self._labels.matches(value["metadata"].get("labels") or {})
+
+
+EVERYTHING = Selection()
+
+
+@lru_cache(maxsize=1024)
+def selection(resource: ServedResource, label_selector: str, field_selector: str) -> Selection:
+    """Read the selectors of a request. Raises StatusError (400)."""
+    if not (label_selector or field_selector):
+        return EVERYTHING
+    try:
+        labels = parse_label_selector(label_selector)
+        fields = parse_field_selector(field_selector)
+    except SelectorError as error:
+        raise bad_request(f"unable to parse requirement: {error}") from None
+    for path in sorted(fields.paths.difference(_OF_ALL, resource.selectable)):
+        raise bad_request(f"field label not supported: {path}")
+    # Only pods are indexed by node.
+    return Selection(labels, fields, by_node=resource is PODS)
+
+
+def field_of(value: Json, path: str) -> str:
+    """The field at a dotted path, as text; empty where there is none."""
+    found: Any = value
+    for step in _steps(path):
+        found = found.get(step) if isinstance(found, dict) else None
+        if found is None:
+            break
+    if path in _BOOLEANS:
+        return "true" if found else "false"
+    if path == "source":
+        return str((value.get("source") or {}).get("component") or value.get("reportingComponent") or "")
+    if path == "status.podIPs":
+        return ",".join(entry.get("ip", "") for entry in found or ())
+    return "" if found is None else str(found).lower() if isinstance(found, bool) else str(found)
+
+
+@lru_cache(maxsize=256)
+def _steps(path: str) -> tuple[str, ...]:
+    return ("metadata", "name") if path == "name" else tuple(path.split("."))

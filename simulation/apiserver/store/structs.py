@@ -1,0 +1,90 @@
+"""Versions of objects as frozen structs, for clients in this process.
+
+A struct is made of the dicts and lists of a version, without encoding them. Each version is read once, because the
+client that changed an object and all watchers get the same struct. Pods that share a spec (see kinds/pod_specs.py)
+share its struct. The struct of a status is the one from the status check.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from config.documents.codec import DocumentError, from_builtins
+from config.objects import ApiObject, ObjectMeta, Pod, PodSpec, PodStatus
+from simulation.apiserver.status import Json
+from simulation.apiserver.store.by_identity import ByIdentity
+from simulation.apiserver.store.store import Version
+
+VERSIONS_AT_MOST = 256
+"""Watchers get a version soon after it is stored."""
+SPECS_AT_MOST = 16_384
+"""Each pod with a token has a spec of its own. Clusters of up to so many pods read each spec once."""
+STATUSES_AT_MOST = 256
+_PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+
+
+@lru_cache(maxsize=VERSIONS_AT_MOST)
+def read_version(version: Version, kind: type[ApiObject]) -> Any:
+    """The object of that version: of type `kind`. Raises DocumentError."""
+    return read_pod(version.object) if kind is Pod else from_builtins(version.object, kind)
+
+
+def read_pod(value: Json) -> Pod:
+    """A stored pod, whose spec other pods may share. Raises DocumentError."""
+    spec = value.get("spec")
+    read = None if spec is None else _specs.get(spec) or _read_spec(spec)
+    return from_builtins(value, Pod) if read is None else _put_together(value, read)
+
+
+def read_change_of_pod(value: Json) -> Pod:
+    """A pod that a client sent: its spec may be a stored one, or may never be used again."""
+    read = _specs.get(value.get("spec"))
+    return from_builtins(value, Pod) if read is None else _put_together(value, read)
+
+
+def knows_change_of_status(old: Version, status: Any) -> bool:
+    """Whether a pod that differs from `old` only in this status needs no further reading."""
+    try:
+        if read_version(old, Pod).unknown is not None:
+            return False
+        _read_status(status)
+    except (DocumentError, msgspec.ValidationError, RecursionError):
+        return False
+    return True
+
+
+_specs: ByIdentity[PodSpec] = ByIdentity(SPECS_AT_MOST)
+_statuses: ByIdentity[PodStatus] = ByIdentity(STATUSES_AT_MOST)
+"""A status is read when it arrives, and again in its stored version."""
+
+
+def _put_together(value: Json, spec: PodSpec) -> Pod:
+    """A pod made of its parts. One with unknown fields is read as a whole."""
+    if value.keys() <= _PARTS:
+        try:
+            status = value.get("status")
+            return Pod(
+                api_version="v1",
+                kind="Pod",
+                metadata=msgspec.convert(value["metadata"], ObjectMeta),
+                spec=spec,
+                status=None if status is None else _statuses.get(status) or _read_status(status),
+            )
+        except (msgspec.ValidationError, RecursionError):
+            pass
+    return from_builtins(value, Pod)
+
+
+def _read_status(status: Json) -> PodStatus:
+    return _statuses.put(status, msgspec.convert(status, PodStatus))
+
+
+def _read_spec(spec: Json) -> PodSpec | None:
+    """Read a spec; None for one with unknown fields, which its pod must record."""
+    try:
+        return _specs.put(spec, msgspec.convert(spec, PodSpec))
+    except (msgspec.ValidationError, RecursionError):
+        return None

@@ -1,0 +1,103 @@
+"""CustomResourceDefinitions: their schemas are checked, and their names accepted at once.
+
+Names of different definitions are not compared. `controllers.definitions` serves what they define.
+"""
+
+from __future__ import annotations
+
+from simulation.apiserver.kinds import definitions
+from simulation.apiserver.kinds.table import DEFINITIONS
+from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.schemas.shapes import pruned, with_defaults
+from simulation.apiserver.schemas.structural import DEFINITION, SCHEMA, causes_of, places_not_read, places_of_cel
+from simulation.apiserver.status import Json, invalid
+from simulation.apiserver.strategies.strategy import Strategy, tell_of_unknown
+from simulation.validations.judge import causes_of_rules, places_not_evaluated
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+
+
+class DefinitionStrategy(Strategy):
+    def decode(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """Complete and prune the definition, and check the types of its fields. Raises StatusError."""
+        value["spec"] = definitions.with_names(value.get("spec") or {})
+        unknown: list[str] = []
+        value.update(with_defaults(pruned(value, DEFINITION, unknown), DEFINITION))
+        for name in unknown:
+            value.pop(name, None)
+        causes = causes_of(value, DEFINITION)
+        for path, schema in () if causes else _schemas(value):
+            pruned(schema, SCHEMA, unknown, path, is_resource=False)
+            causes += causes_of(schema, SCHEMA, path)
+        tell_of_unknown(call, unknown)
+        if causes:
+            raise invalid(DEFINITIONS, value["metadata"].get("name", ""), causes)
+
+    def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """`decode` needs the defaults already."""
+
+    def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        super().prepare(call, before, value)
+        spec = value["spec"]
+        if before is None:
+            _hold(value["metadata"])
+            names = {"storedVersions": [definitions.storage_version(spec)], "acceptedNames": spec["names"]}
+            now, words = self.core.timestamp(), "the initial names have been accepted"
+            status = with_condition(names, now, "NamesAccepted", "NoConflicts", "no conflicts found")
+            value["status"] = with_condition(status, now, "Established", "InitialNamesAccepted", words)
+        elif call.target.subresource:
+            value.setdefault("status", before["status"])
+        else:
+            if "deletionTimestamp" not in before["metadata"]:
+                _hold(value["metadata"])
+            stored, storage = before["status"]["storedVersions"], definitions.storage_version(spec)
+            versions = stored if storage in stored else [*stored, storage]
+            value["status"] = {**before["status"], "storedVersions": versions, "acceptedNames": spec["names"]}
+
+    def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        causes = list(definitions.faults_of(value))
+        if before is not None:
+            causes += definitions.faults_of_change(before, value)
+        self._accept(call, value, causes)
+
+    def _accept(self, call: ResourceCall, value: Json, causes: list[tuple[str, str, str]]) -> None:
+        """Refuse a definition with faults, and warn of unsupported parts. Raises StatusError (422)."""
+        schemas, program = _schemas(value), self.core.rule_program
+        rules = [each for path, schema in schemas for each in places_of_cel(schema, path)]
+        causes = causes or causes_of_rules(program, rules)
+        if causes:
+            raise invalid(DEFINITIONS, value["metadata"]["name"], causes)
+        for places, what in (
+            (places_not_evaluated(program, rules), "rules in CEL" + ("" if program else ", as actorlet[cel] would")),
+            (
+                [at for path, schema in schemas for at in places_not_read(schema, path)],
+                "patterns with classes of Unicode or quotes",
+            ),
+        ):
+            if places:
+                others = f" and {len(places) - 1} more" if len(places) > 1 else ""
+                text = f"this simulated server does not evaluate {what}: objects that break them are accepted"
+                call.warnings.append(f"{places[0]}{others}: {text}")
+        if value["spec"]["conversion"]["strategy"] == "Webhook":
+            text = "this simulated server calls no webhook, and needs none here"
+            call.warnings.append(f"spec.conversion.strategy: {text}")
+
+
+def with_condition(status: Json, now: str, kind: str, reason: str, message: str) -> Json:
+    """The status with that condition, which is true since `now`."""
+    condition = {"type": kind, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
+    others = (each for each in status.get("conditions") or () if each.get("type") != kind)
+    return {**status, "conditions": [*others, condition]}
+
+
+def _hold(metadata: Json) -> None:
+    """Keep the definition until its objects are gone."""
+    finalizers = metadata.get("finalizers") or []
+    if CLEANUP not in finalizers:
+        metadata["finalizers"] = [*finalizers, CLEANUP]
+
+
+def _schemas(definition: Json) -> list[tuple[str, Json]]:
+    """The path and content of every schema of the definition."""
+    versions = enumerate(definition["spec"]["versions"])
+    return [(f"spec.versions[{at}].schema.openAPIV3Schema", definitions.schema_of(version)) for at, version in versions]

@@ -1,0 +1,133 @@
+"""Pods: defaults, admission, permitted changes, and deletion (spec 1.2, 4.5).
+
+It decides how long a pod stays after a DELETE.
+
+A new pod gets the defaults of the API, what admission adds in every cluster, and a status. Its spec hardly changes
+afterwards (`pod_changes`); its status belongs to the agent. A bound pod that has not ended stays after a DELETE until
+its agent has ended it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from config.documents.codec import DocumentError, from_builtins, to_builtins
+from config.objects import ApiStruct, ObjectMeta, Pod, PodSpec
+from config.pods.defaults import default_pod
+from config.pods.identity import CONFIG_MIRROR
+from config.validation.pod import validate_metadata, validate_pod
+from simulation.apiserver.kinds.table import PODS, ServedResource
+from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.status import Json, forbidden_field, invalid, required
+from simulation.apiserver.store.store import Version
+from simulation.apiserver.store.structs import knows_change_of_status, read_change_of_pod
+from simulation.apiserver.strategies.pod_changes import check_container_states, check_spec_change
+from simulation.apiserver.strategies.pod_resizes import check_resize, with_asked
+from simulation.apiserver.strategies.pod_specs import work_out
+from simulation.apiserver.strategies.strategy import Strategy, faults_as_invalid
+
+DEFAULT_GRACE_S = 30
+_TERMINAL = ("Succeeded", "Failed")
+_OF_STATIC_PODS = {
+    "ephemeralcontainers": forbidden_field("[]", "static pods do not support ephemeral containers"),
+    "resize": forbidden_field("metadata", "static pods cannot be resized"),
+}
+
+
+class PodStrategy(Strategy):
+    def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
+        try:
+            return read_change_of_pod(value)
+        except DocumentError:
+            return super().read(resource, value)
+
+    def knows_change_of_status(self, old: Version, status: Any) -> bool:
+        return knows_change_of_status(old, status)
+
+    def decode(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        super().decode(call, before, value)
+        if not isinstance(value.get("spec"), dict):
+            raise invalid(PODS, value["metadata"].get("name", ""), [required("spec")])
+
+    def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        spec = value["spec"]
+        if before is None:
+            value["spec"] = work_out(spec).spec
+        elif spec == before["spec"]:
+            value["spec"] = before["spec"]
+        else:
+            value["spec"] = to_builtins(default_pod(from_builtins({**value, "status": None}, Pod)))["spec"]
+
+    def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        part = call.target.subresource
+        if before is None:
+            worked = work_out(value["spec"])
+            value["spec"] = worked.spec
+            value["status"] = {"phase": "Pending", "qosClass": worked.qos}
+        elif part in ("", "status"):
+            super().prepare(call, before, value)
+        else:
+            asked, name = value["spec"], call.name
+            spec = (
+                with_asked(name, before["spec"], asked) if part == "resize" else {**before["spec"], **_ephemeral(asked)}
+            )
+            metadata = value["metadata"]
+            value.clear()
+            value.update({**before, "metadata": metadata, "spec": spec})
+
+    def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        part, name = call.target.subresource, value["metadata"]["name"]
+        if before is None:
+            faults = work_out(value["spec"]).faults
+            if value["metadata"].get("ownerReferences"):
+                # All else in the metadata has been checked already, as it is for every kind.
+                faults = (*validate_metadata(from_builtins(value["metadata"], ObjectMeta)), *faults)
+            _refuse(name, faults)
+        elif part == "status":
+            _check_status(name, before, value)
+        elif value["spec"] is not before["spec"]:
+            self._check_spec(part, name, before, value)
+
+    def _check_spec(self, part: str, name: str, before: Json, value: Json) -> None:
+        """Raises StatusError (422)."""
+        if part and CONFIG_MIRROR in (before["metadata"].get("annotations") or ()):
+            raise invalid(PODS, name, [_OF_STATIC_PODS[part]])
+        if not part:
+            check_spec_change(name, before["spec"], value["spec"])
+        _refuse(name, validate_pod(from_builtins({**value, "status": None}, Pod)))
+        if part == "resize":
+            qos = (before.get("status") or {}).get("qosClass")
+            check_resize(name, before["spec"], value["spec"], from_builtins(value["spec"], PodSpec), qos)
+
+    def grace(self, old: Version, options: Json) -> int:
+        if not self.is_told_first(old):
+            return 0
+        asked = options.get("gracePeriodSeconds")
+        if asked is None:
+            asked = old.object["spec"].get("terminationGracePeriodSeconds")
+        seconds = DEFAULT_GRACE_S if asked is None else int(asked)
+        return seconds if seconds >= 0 else 1
+
+    def is_told_first(self, old: Version) -> bool:
+        """A node that runs the pod has to end it as fast."""
+        value = old.object
+        return bool(value["spec"].get("nodeName")) and value.get("status", {}).get("phase") not in _TERMINAL
+
+
+def _check_status(name: str, before: Json, value: Json) -> None:
+    """Raises StatusError (422)."""
+    was, now = before.get("status") or {}, value.get("status") or {}
+    if was.get("qosClass") and now.get("qosClass") != was["qosClass"]:
+        raise invalid(PODS, name, [forbidden_field("status.qosClass", "field is immutable")])
+    check_container_states(name, before["spec"], was, now)
+
+
+def _refuse(name: str, faults: Sequence[DocumentError]) -> None:
+    """Raises StatusError (422) where there are faults."""
+    if faults:
+        raise faults_as_invalid(PODS, name, faults)
+
+
+def _ephemeral(spec: Json) -> Json:
+    return {"ephemeralContainers": spec.get("ephemeralContainers") or []}

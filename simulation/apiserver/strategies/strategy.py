@@ -1,0 +1,148 @@
+"""What is special about a kind, by its place in the pipeline of writes.
+
+`Strategy` does what most kinds need, from the table of kinds and the structs of `config`. A kind with rules of its own
+is a subclass that overrides the method of that place. Each method of a place gets the request, the object before as the
+resource of the request shows it (None for a new object), and the object so far. It may change the object's top and its
+metadata; everything deeper, and the object before, is shared and must be replaced instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from config.documents.codec import DocumentError, from_builtins, unknown_fields
+from config.objects import ApiStruct
+from simulation.apiserver.core import Core
+from simulation.apiserver.kinds.defaults import default_rules, with_defaults
+from simulation.apiserver.kinds.structs import struct_of
+from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.status import Json, StatusError, bad_request, forbidden_field, invalid
+from simulation.apiserver.store.store import Version
+
+_DIRECTIVES = ("Ignore", "Warn", "Strict")
+
+
+class Strategy:
+    """Without a resource there is no struct."""
+
+    def __init__(self, core: Core, resource: ServedResource | None = None) -> None:
+        self.core = core
+        self._struct = None if resource is None else struct_of(resource)
+
+    # --- the places of the pipeline, in their order -------------------------------------------------------------------
+
+    def decode(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """Types of fields, and unknown fields. Raises StatusError (400)."""
+        read = self.read(call.resource, value)
+        if getattr(read, "unknown", None) is not None:
+            assert read is not None
+            tell_of_unknown(call, [path.removeprefix("$.") for path in unknown_fields(read)])
+
+    def knows_change_of_status(self, old: Version, status: Any) -> bool:
+        """Whether an object that differs from `old` only in this status needs no `decode`."""
+        return False
+
+    def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """Values for what the object leaves out."""
+        rules = default_rules(call.resource.api_version, call.resource.kind)
+        if rules:
+            value.update(with_defaults(value, rules))
+
+    def prune(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """Remove what is not stored. Raises StatusError (400)."""
+
+    def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """Set what only the server sets, and take back what this request may not change.
+
+        A main resource and its parts (`call.target.subresource`) change different fields of the same object.
+        """
+        resource, part = call.resource, call.target.subresource
+        if before is None:
+            if resource.first_status is not None:
+                value["status"] = dict(resource.first_status)
+            elif "status" in resource.subresources and not resource.keeps_first_status:
+                value.pop("status", None)
+        elif part == "status":
+            changed = {"metadata": value["metadata"], "status": value.get("status")}
+            value.clear()
+            value.update({**before, **changed})
+        elif not part and "status" in resource.subresources:
+            value["status"] = before.get("status")
+        if "status" in value and value["status"] is None:
+            del value["status"]
+
+    def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """Refuse a wrong object and a forbidden change; metadata have been checked. Raises StatusError (422)."""
+        if before is None or not call.resource.fixed or call.target.subresource:
+            return
+        was, now, kind = before.get("spec") or {}, value.get("spec") or {}, call.resource.singular
+        causes = [
+            forbidden_field(f"spec.{field}", f"{kind} updates may not change what was set")
+            for field in call.resource.fixed
+            if was.get(field) and was[field] != now.get(field)
+        ]
+        if causes:
+            raise invalid(call.resource, call.name, causes)
+
+    # --- deletion -----------------------------------------------------------------------------------------------------
+
+    def grace(self, old: Version, options: Json) -> int:
+        """Seconds that the object stays after a DELETE; 0 for none."""
+        return 0
+
+    def is_told_first(self, old: Version) -> bool:
+        """Whether watchers get a deletion with a grace of 0 before the object is removed at once."""
+        return False
+
+    # --- the shape of objects -----------------------------------------------------------------------------------------
+
+    def shown(self, resource: ServedResource, version: Version) -> Version:
+        """A stored version in the shape of that resource, which may be one of several for the same objects."""
+        return version
+
+    def stored(self, resource: ServedResource, value: Json) -> Json:
+        """An object in the shape of that resource, in its stored shape."""
+        return value
+
+    def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
+        """The object as a struct; None without one. Raises StatusError (400) when a field has the wrong type."""
+        if self._struct is None:
+            return None
+        try:
+            return from_builtins(value, self._struct)
+        except DocumentError as error:
+            raise undecodable(resource, error) from None
+
+
+def undecodable(resource: ServedResource, error: DocumentError, above: str = "") -> StatusError:
+    """The refusal of an object with a field of the wrong type. `above`: the path of the decoded part."""
+    kind, path = resource.kind, above + error.path.removeprefix("$.")
+    return bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {path}: {error.reason}')
+
+
+def tell_of_unknown(call: ResourceCall, paths: Sequence[str]) -> None:
+    """Warn of unknown fields, or refuse them, as `fieldValidation` says. Raises StatusError (400)."""
+    directive = call.query.get("fieldValidation", "Warn")
+    if directive not in _DIRECTIVES:
+        raise bad_request(f'fieldValidation: Unsupported value: "{directive}": supported values: Ignore, Strict, Warn')
+    if not paths or directive == "Ignore":
+        return
+    texts = [f'unknown field "{path}"' for path in paths]
+    if directive == "Strict":
+        kind, version = call.resource.kind, call.resource.version
+        raise bad_request(
+            f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: {", ".join(texts)}'
+        )
+    call.warnings.extend(texts)
+
+
+def faults_as_invalid(resource: ServedResource, name: str, faults: Sequence[DocumentError]) -> StatusError:
+    """A 422 with one cause per fault of a document."""
+    causes = []
+    for fault in faults:
+        text = f"{fault.reason}; {fault.hint}" if fault.hint else fault.reason
+        kind = "Required" if "required" in fault.reason.lower() else "Invalid"
+        causes.append((f"FieldValue{kind}", f"{kind} value: {text}", fault.path.removeprefix("$.")))
+    return invalid(resource, name, causes)

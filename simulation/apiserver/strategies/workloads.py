@@ -1,0 +1,28 @@
+"""Jobs and replication controllers: their selectors follow from their pod templates."""
+
+from __future__ import annotations
+
+from config.pods.job_selectors import select_own_pods
+from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.status import Json
+from simulation.apiserver.strategies.published import PublishedStrategy
+
+
+class JobStrategy(PublishedStrategy):
+    def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        super().prepare(call, before, value)
+        if before is None:
+            select_own_pods(value)
+
+
+class ReplicationControllerStrategy(PublishedStrategy):
+    def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """Without a selector or labels of its own, it has the labels of its template."""
+        super().default(call, before, value)
+        spec, metadata = value.get("spec"), value["metadata"]
+        template = spec.get("template") if isinstance(spec, dict) else None
+        its = template.get("metadata") if isinstance(template, dict) else None
+        labels = its.get("labels") if isinstance(its, dict) else None
+        if labels and isinstance(labels, dict) and isinstance(spec, dict):
+            value["spec"] = {**spec, "selector": spec.get("selector") or labels}
+            metadata["labels"] = metadata.get("labels") or labels

@@ -1,0 +1,76 @@
+"""The subresource `scale` of a custom resource: wanted and current replicas.
+
+It has the form that all scale subresources share.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from simulation.apiserver.admission.webhooks import review_part
+from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.pipeline.patch import check_media, patched
+from simulation.apiserver.pipeline.write import write_value
+from simulation.apiserver.requests.answers import Answer, JsonAnswer
+from simulation.apiserver.requests.bodies import media_of
+from simulation.apiserver.requests.calls import ResourceCall, Target, call_to
+from simulation.apiserver.schemas.json_paths import find_all, names_of, parse_path
+from simulation.apiserver.status import Json, bad_request, internal_error, invalid, invalid_value
+
+_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+def scale(context: Context, call: ResourceCall) -> Answer:
+    """Read or change the Scale of an object. Raises StatusError."""
+    described = call.resource.described
+    assert described is not None
+    assert described.scale is not None
+    old = context.find(call)
+    shown = context.shape(call.resource)(old).object
+    before = _scale_of(shown, described.scale)
+    if call.verb == "get":
+        return JsonAnswer(before)
+    if call.verb == "patch":
+        check_media(call.resource, media_of(call.request.content_type))
+        wanted = patched(call, before)
+    else:
+        wanted = call.object_body()
+    if wanted.get("kind", "Scale") != "Scale" or not isinstance(wanted.get("spec") or {}, dict):
+        raise bad_request("the body of the request is not a Scale")
+    metadata = {**before["metadata"], **(wanted.get("metadata") or {})}
+    wanted = review_part(context.core.store, call, {**before, "metadata": metadata, "spec": wanted.get("spec")}, before)
+    replicas = (wanted.get("spec") or {}).get("replicas", 0)
+    if type(replicas) is not int:
+        raise bad_request("Scale: spec.replicas is not a number")
+    if replicas < 0:
+        cause = invalid_value("spec.replicas", replicas, "should be a non-negative integer")
+        raise invalid(call.resource, call.name, [cause])
+    new = _with(shown, names_of(parse_path(described.scale["specReplicasPath"])) or (), replicas)
+    new["metadata"] = {**shown["metadata"], **{name: metadata[name] for name in ("uid", "resourceVersion")}}
+    target = Target(call.resource, call.namespace, call.name)
+    request = msgspec.structs.replace(call.request, admission=None)
+    whole = call_to(target, request, "update", call.query, call.dry_run)
+    version = write_value(context, whole, old, new)
+    answer = _scale_of(context.shape(call.resource)(version).object, described.scale)
+    return JsonAnswer(answer, warnings=tuple(whole.warnings))
+
+
+def _scale_of(value: Json, paths: Any) -> Json:
+    """The Scale of an object. Raises StatusError (500) where it does not say how many replicas it wants."""
+    found = {name: next(find_all(value, parse_path(path)), None) for name, path in paths.items()}
+    if found["specReplicasPath"] is None:
+        raise internal_error(f'the spec replicas field "{paths["specReplicasPath"]}" does not exist')
+    status: Json = {"replicas": found["statusReplicasPath"] or 0}
+    if found.get("labelSelectorPath"):
+        status["selector"] = found["labelSelectorPath"]
+    metadata = {name: value["metadata"][name] for name in _METADATA if name in value["metadata"]}
+    spec = {"replicas": found["specReplicasPath"]}
+    return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _with(value: Json, names: tuple[str, ...], replicas: int) -> Json:
+    """A copy with that at the end of the path."""
+    first, *rest = names
+    return {**value, first: _with(value.get(first) or {}, tuple(rest), replicas) if rest else replicas}

@@ -18,8 +18,9 @@ from config.kubelet import KubeletConfiguration
 from runtime.api import ApiLines
 from runtime.cri import Cri
 from simulation.apiserver.core import Options
-from simulation.apiserver.in_process import InProcessApi
-from simulation.apiserver.requests import ApiRequest, JsonAnswer, ListAnswer, ObjectAnswer
+from simulation.apiserver.front.in_process import InProcessApi
+from simulation.apiserver.requests.answers import JsonAnswer, ListAnswer, ObjectAnswer
+from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
 from simulation.cri import Settings
 from simulation.host.facts import MAX_PODS

@@ -20,7 +20,7 @@ import msgspec
 
 from actors.kernel.pool_dispatcher import PoolDispatcher
 from runtime.io.event_loop import LoopThread
-from simulation.apiserver.http_front import HttpFront
+from simulation.apiserver.front.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
 from tools.recordings.__main__ import HERE, sender_to
 from tools.recordings.player import Answer, Request, Script, Send, play

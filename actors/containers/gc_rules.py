@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, pod_uid
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 from runtime.logs.pod_logs import log_link, pod_log_directory
 
@@ -104,7 +104,7 @@ def dead_containers(
     for container in containers:
         if container.state == ContainerState.CONTAINER_RUNNING:
             continue  # nearly all of them, at every pass
-        uid = container.labels.get(POD_UID)
+        uid = pod_uid(container.labels.get(POD_UID))
         if not uid:
             continue  # not made by an agent like this one
         gone = is_gone(uid)
@@ -126,7 +126,7 @@ def removable_sandboxes(
     holding = {container.pod_sandbox_id for container in containers}
     by_pod: dict[str, list[PodSandbox]] = {}
     for sandbox in sandboxes:
-        if sandbox.metadata is not None and sandbox.metadata.uid:
+        if sandbox.metadata is not None and pod_uid(sandbox.metadata.uid):
             by_pod.setdefault(sandbox.metadata.uid, []).append(sandbox)
     removable: list[str] = []
     for uid, of_pod in by_pod.items():

@@ -18,7 +18,7 @@ import msgspec
 
 from config.kubelet import KubeletConfiguration
 from config.values.quantity import parse_quantity
-from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, pod_uid
 from runtime.cri.messages import Container, ContainerState
 from runtime.logs.files import GZIP, HALF
 from runtime.logs.pod_logs import pod_log_directory
@@ -70,7 +70,7 @@ def log_limits(configuration: KubeletConfiguration) -> LogLimits | None:
 def running_log(container: Container, pod_logs: str) -> RunningLog | None:
     """The log of a container, if it runs and is ours."""
     labels, metadata = container.labels, container.metadata
-    uid, name = labels.get(POD_UID), labels.get(CONTAINER_NAME)
+    uid, name = pod_uid(labels.get(POD_UID)), labels.get(CONTAINER_NAME)
     if container.state != ContainerState.CONTAINER_RUNNING or metadata is None or not (uid and name):
         return None
     pod, namespace = labels.get(POD_NAME, ""), labels.get(POD_NAMESPACE, "")

@@ -21,7 +21,7 @@ from actors.messages.counts import RunningCount
 from actors.messages.pods import RuntimePod
 from actors.model.runtime_shown import GONE, Shown
 from config.frozen_map import FrozenMap
-from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID
+from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, pod_uid
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 
 Of = TypeVar("Of", PodSandbox, Container)
@@ -41,12 +41,14 @@ class ListedContainer(msgspec.Struct, frozen=True, gc=False):
 class Picture(msgspec.Struct, frozen=True):
     """Everything with a pod UID that the runtime lists, by id.
 
-    `new`: the ids that are new, or have another state than in the picture that it was made from.
+    `new`: the ids that are new, or have another state than in the picture that it was made from. `foreign`: the ids of
+    what has a UID that no agent gives, with that UID; it is left alone.
     """
 
     entries: Mapping[str, ListedContainer]
     states: dict[str, int]
     new: tuple[str, ...]
+    foreign: Mapping[str, str] = {}
 
 
 NOTHING = Picture({}, {}, ())
@@ -74,30 +76,36 @@ class ListingDifference(msgspec.Struct, frozen=True):
 def picture_of(sandboxes: Sequence[PodSandbox], containers: Sequence[Container], before: Picture = NOTHING) -> Picture:
     """Combine the two lists; returns `before` itself when nothing has changed.
 
-    Leaves out what carries no pod UID, because it is not ours.
+    Leaves out what carries no pod UID, or one that no agent gives, because it is not ours.
     """
     new: dict[str, ListedContainer] = {}
+    foreign: dict[str, str] = {}
     for sandbox in _changed(sandboxes, before):
         meta = sandbox.metadata
-        if meta is not None and meta.uid:
+        uid = "" if meta is None else pod_uid(meta.uid)
+        if meta is not None and uid:
             ready = sandbox.state == PodSandboxState.SANDBOX_READY
-            new[sandbox.id] = ListedContainer(meta.uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
+            new[sandbox.id] = ListedContainer(uid, meta.name, meta.namespace, "", ready, int(sandbox.state))
+        elif meta is not None and meta.uid:
+            foreign[sandbox.id] = meta.uid
     for container in _changed(containers, before):
         labels = container.labels
-        uid = labels.get(POD_UID)
+        uid = pod_uid(labels.get(POD_UID))
         if uid:
             pod, namespace = labels.get(POD_NAME, ""), labels.get(POD_NAMESPACE, "")
             runs = container.state == ContainerState.CONTAINER_RUNNING
             name = labels.get(CONTAINER_NAME, "")
             new[container.id] = ListedContainer(uid, pod, namespace, name, runs, int(container.state))
+        elif labels.get(POD_UID):
+            foreign[container.id] = labels[POD_UID]
     listed = {each.id for each in sandboxes} | {each.id for each in containers}
     gone = [each for each in before.entries if each not in listed]
-    if not new and not gone:
+    if not new and not gone and foreign == before.foreign:
         return before
     entries = {**before.entries, **new}
     for each in gone:
         del entries[each]
-    return Picture(entries, {each: entry.state for each, entry in entries.items()}, tuple(new))
+    return Picture(entries, {each: entry.state for each, entry in entries.items()}, tuple(new), foreign)
 
 
 def _changed(listed: Sequence[Of], before: Picture) -> list[Of]:

@@ -75,6 +75,7 @@ GIVE_UP_NS = LIST_TIMEOUT_NS + SECOND_NS
 EVERYBODY_NS = SECOND_NS
 """From the loss of a hint until all workers look. Lost hints come in groups; one look serves them all."""
 STREAM_RETRY_NS = 5 * SECOND_NS
+UID_CHARACTERS_SHOWN = 64
 GATHERER = "events"
 UNHEALTHY_NS = 180 * SECOND_NS
 """Age of the last good list at which the node becomes not ready (spec 2.1)."""
@@ -299,10 +300,17 @@ class PlegActor(Actor):
         before = self._picture
         self._picture = picture_of(sandboxes.items, containers.containers, before)
         if self._picture is not before:
+            self._tell_of_foreign(before)
             self._tell(difference(before, self._picture))
             self._all_known = False
         if not self._all_known:
             self._tell_strangers(anyway=first)
+
+    def _tell_of_foreign(self, before: Picture) -> None:
+        for each, uid in self._picture.foreign.items():
+            if each not in before.foreign:
+                text = "%s in the runtime has the pod UID %r, which no agent gives; it is left alone"
+                self.log.warning(text, each[:UID_CHARACTERS_SHOWN], uid[:UID_CHARACTERS_SHOWN])
 
     def _tell_strangers(self, *, anyway: bool) -> None:
         """Report running pods without a worker; with `anyway`, also when there are none."""

@@ -16,11 +16,12 @@ from contextlib import asynccontextmanager
 from urllib.parse import quote, urlsplit
 
 from config.credentials.kubeconfig import ApiAccess
+from config.values.loopback import is_loopback
 from runtime.api.calls import Query
 from runtime.api.credentials import Credentials, CredentialsError, Held
 from runtime.api.errors import TIMEOUT, UNREACHABLE, ApiError
 from runtime.api.observer import UNOBSERVED, ApiObserver
-from runtime.api.proxy import is_loopback, proxy_for
+from runtime.api.proxy import proxy_for
 from runtime.api.tls import Pair, TlsContexts, TlsError
 from runtime.api.traced import begin_request, ended
 from runtime.http_client import HttpError, HttpOrigin, HttpPool, HttpResponse

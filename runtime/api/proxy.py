@@ -16,6 +16,8 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from config.values.loopback import is_loopback
+
 
 def proxy_for(server: str, environment: Mapping[str, str]) -> str:
     """The URL of the proxy for the URL `server`; empty for none."""
@@ -30,12 +32,6 @@ def proxy_for(server: str, environment: Mapping[str, str]) -> str:
 
 def _variable(environment: Mapping[str, str], name: str) -> str:
     return environment.get(name.upper()) or environment.get(name) or ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the host is a name or an address of this machine itself."""
-    address = _address(host)
-    return host == "localhost" or (address is not None and address.is_loopback)
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

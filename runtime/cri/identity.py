@@ -19,6 +19,7 @@ import msgspec
 
 from config.objects import Container, Pod, PodSpec, ResourceRequirements
 from config.values.go_dump import hash_of_bytes
+from config.values.name_rules import object_uid
 
 POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
@@ -144,6 +145,15 @@ def _amounts(text: str) -> tuple[dict[str, str], dict[str, str]]:
     except msgspec.MsgspecError:
         found = {}
     return found.get("limits", {}), found.get("requests", {})
+
+
+def pod_uid(found: str | None) -> str:
+    """A UID as the runtime shows it; empty if it cannot be that of a pod of an agent.
+
+    Agents refuse pods whose UID is no step of a path, and API servers give no such UID. So what has one in the runtime
+    is somebody else's: no actor, directory or cgroup is ever named after it.
+    """
+    return found if found and object_uid(found) is None else ""
 
 
 def pod_labels(pod: Pod) -> dict[str, str]:

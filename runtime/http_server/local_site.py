@@ -9,8 +9,7 @@ request is refused unless it asks for loopback by a loopback name, and for a pag
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
+from config.values.loopback import names_loopback
 from runtime.http_server.heads import HttpRefusal
 
 _SIMPLE_MEDIA = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
@@ -28,7 +27,7 @@ def refuse_other_pages(host: str, origin: str | None, site: str, *, followed_lin
 
     `followed_link`: a person comes from another page, which cannot see the answer.
     """
-    if host and not _is_loopback(host):
+    if host and not names_loopback(host):
         raise HttpRefusal(421, f"this server is not {host[:100]!r}; ask for it as 127.0.0.1 or localhost")
     if origin is not None and origin.lower() != f"http://{host.lower()}":
         raise HttpRefusal(403, "a page of another site asks; this server serves programs and its own pages")
@@ -40,14 +39,3 @@ def refuse_simple_bodies(content_type: str) -> None:
     """Raises HttpRefusal for a body that any page could have sent without being asked for."""
     if content_type.partition(";")[0].strip().lower() in _SIMPLE_MEDIA:
         raise HttpRefusal(415, "say what the body is: Content-Type: application/json")
-
-
-def _is_loopback(host: str) -> bool:
-    """Whether the value of a Host header is a loopback address or localhost, with or without a port."""
-    name = host[1 : host.find("]")] if host.startswith("[") else host.rpartition(":")[0] or host
-    if name.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False

@@ -168,3 +168,11 @@ def test_limits_hold_and_of_each_name_older_ones_go_first(containers: list[Conta
         assert per_container < 0 or len(times) <= per_container
         assert all(min(times) >= time for time in went.get(unit, ()))
     assert total < 0 or sum(map(len, stayed.values())) <= total
+
+
+@pytest.mark.parametrize("uid", ["..", ".", "a b", "-rf", "a\0b", "x" * 10_000, "../../etc"])
+def test_what_has_a_uid_that_no_agent_gives_is_not_removed(uid: str):
+    meta = ContainerMetadata(name="c")
+    foreign = Container(id="1", metadata=meta, state=EXITED, labels={"io.kubernetes.pod.uid": uid})
+    assert dead_containers((foreign,), GcPolicy(0, 0, 0), NOW_NS, lambda _: True) == []
+    assert removable_sandboxes((sandbox("s", uid),), (), lambda _: True) == []

@@ -53,6 +53,20 @@ def test_sandboxes_and_containers_without_a_pod_uid_are_ignored():
     )
 
 
+FOREIGN = ("a/b", "../x", "..", ".", "/", "a\0b", "x" * 10_000, " ", "a b", "-rf", "\u0661", "a\nb")
+
+
+@pytest.mark.parametrize("uid", FOREIGN, ids=range(len(FOREIGN)))
+def test_what_has_a_uid_that_no_agent_gives_is_ignored(uid: str):
+    listed = ([sandbox(uid), sandbox("1")], [container(uid, "web"), container("1", "web")])
+    picture = picture_of(*listed)
+    assert {entry.uid for entry in picture.entries.values()} == {"1"}
+    assert picture.foreign == {f"s-{uid}": uid, f"c-{uid}-web-0": uid}
+    assert [each.uid for each in strangers(picture, ())] == ["1"]
+    assert picture_of(*listed, picture) is picture
+    assert picture_of(listed[0][1:], listed[1][1:], picture).foreign == {}
+
+
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
     [

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from runtime.io.event_loop import LoopThread
-from runtime.manifests.http import HttpManifests
+from runtime.manifests.http import HttpManifests, is_same_server
 from runtime.manifests.url import LIMIT_BYTES, ManifestFetchError
 
 
@@ -85,6 +86,80 @@ def test_closing_cancels_what_hangs_and_refuses_more():
     assert hanging.cancelled()
     with pytest.raises(RuntimeError, match="closed"):
         loop.submit(name_of_thread())
+
+
+SECRETS = {"Authorization": ["Bearer word"], "X-Token": ["word"], "Cookie": ["a=word"], "User-Agent": ["word"]}
+
+
+@contextmanager
+def redirecting(*, to: str = "") -> Iterator[tuple[HTTPServer, list[dict[str, str]]]]:
+    """A server that redirects its path `/old`, and the headers of each request to it."""
+    asked: list[dict[str, str]] = []
+
+    class Redirecting(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(dict(self.headers))
+            self.send_response(302 if self.path.endswith("/old") else 200)
+            self.send_header("Location", to)
+            self.end_headers()
+            self.wfile.write(b"manifest")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Redirecting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server, asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def shows(asked: list[dict[str, str]]) -> list[bool]:
+    """For each request, whether it has any of the secrets."""
+    return [any("word" in value for value in each.values()) for each in asked]
+
+
+def test_another_server_gets_no_header_that_is_configured(loop: LoopThread) -> None:
+    """Neither does the first one, when the other sends the agent back."""
+    with ExitStack() as servers:
+        back, told_again = servers.enter_context(redirecting())
+        other, told = servers.enter_context(redirecting(to=f"http://127.0.0.1:{back.server_port}/new"))
+        first, asked = servers.enter_context(redirecting(to=f"http://127.0.0.1:{other.server_port}/old"))
+        url = f"http://me:word@127.0.0.1:{first.server_port}/old"
+        answer = HttpManifests(loop).get(url, SECRETS).result(120)
+    assert answer.body == b"manifest"
+    assert (shows(asked), shows(told), shows(told_again)) == ([True], [False], [False])
+    assert told[0]["User-Agent"] == "actorlet"
+
+
+def test_another_path_of_the_same_server_gets_the_headers_that_are_configured(loop: LoopThread) -> None:
+    with redirecting(to="/new") as (server, asked):
+        HttpManifests(loop).get(f"http://127.0.0.1:{server.server_port}/old", SECRETS).result(120)
+    assert shows(asked) == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("url", "other", "same"),
+    [
+        ("http://a/x", "http://a/y", True),
+        ("http://a/x", "http://a:80/y", True),
+        ("http://A/x", "http://a/y", True),
+        ("http://me:word@a/x", "http://a/y", True),
+        ("http://a/x", "https://a/y", True),
+        ("http://a:8080/x", "https://a/y", False),
+        ("https://a/x", "http://a/y", False),
+        ("https://a/x", "https://a:8443/y", False),
+        ("https://a/x", "https://a.evil.example/y", False),
+        ("https://a.example/x", "https://b.a.example/y", False),
+        ("https://a.example/x", "https://a.example./y", False),
+        ("https://a/x", "https://a@evil.example/y", False),
+        ("http://10.0.0.1/x", "http://[::ffff:10.0.0.1]/y", False),
+    ],
+)
+def test_which_servers_are_the_same(url: str, other: str, same: bool) -> None:
+    assert is_same_server(url, other) is same
 
 
 def test_a_redirect_is_followed_and_an_address_may_name_a_user(loop: LoopThread) -> None:

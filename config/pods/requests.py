@@ -74,9 +74,9 @@ def whole_limits(spec: PodSpec) -> Amounts:
 
 
 def _bounds_together(spec: PodSpec) -> dict[str, int]:
-    """For each resource that all containers limit, and each size of huge pages: the most that they have together.
+    """The most that all containers have together of each resource that all of them limit.
 
-    Raises QuantityError.
+    Huge pages count without that. Raises QuantityError.
     """
     limited_by: Counter[str] = Counter()
     together: dict[str, int] = {}
@@ -142,7 +142,10 @@ def host_ports(spec: PodSpec) -> tuple[Port, ...]:
 
 
 class HostPorts(msgspec.Struct, frozen=True):
-    """Host ports as sets, to compare those of two pods: protocol and number of all, and of those on every address."""
+    """Host ports as sets, to compare those of two pods.
+
+    `numbers`: protocol and number of all; `everywhere`: of those on every address.
+    """
 
     exact: frozenset[Port] = frozenset()
     numbers: frozenset[tuple[str, int]] = frozenset()

@@ -8,8 +8,9 @@ import msgspec
 
 from actors.eviction.thresholds import Layout
 from actors.eviction.usage import ALL_PARTS, EMPTY_DIR, Candidate, DiskPart, container_disk, disk_of
-from config.objects import Container
+from config.objects import Container, PodSpec
 from config.pods.identity import is_critical
+from config.pods.once_per_spec import once_per_spec
 from config.pods.requests import EPHEMERAL_STORAGE, empty_dir_limits, pod_limits, read_amounts
 from config.values.quantity import NANOS, Quantity, QuantityError, Suffixes, parse_quantity
 from runtime.stats.samples import PodSample
@@ -70,17 +71,26 @@ def _over_pod_limit(candidate: Candidate, parts: frozenset[DiskPart]) -> Excess 
 
 
 def _over_container_limit(candidate: Candidate, sample: PodSample, parts: frozenset[DiskPart]) -> Excess | None:
+    limits = _container_limits(candidate.pod.spec)
+    if not limits:
+        return None
     samples = {each.name: each for each in sample.containers}
-    spec = candidate.pod.spec
     # Only running containers have a sample: the init container whose turn it is, and all sidecars.
-    for container in (*spec.containers, *spec.init_containers):
-        limit, used_by = _limit_of(container), samples.get(container.name)
-        if not limit or used_by is None:
+    for name, limit in limits:
+        used_by = samples.get(name)
+        if used_by is None:
             continue
         if container_disk(used_by, parts - {DiskPart.VOLUMES}, inodes=False) > parse_quantity(limit).value():
-            text = f'Container {container.name} exceeded its local ephemeral storage limit "{limit}". '
+            text = f'Container {name} exceeded its local ephemeral storage limit "{limit}". '
             return Excess(candidate, CONTAINER_SIGNAL, text)
     return None
+
+
+@once_per_spec
+def _container_limits(spec: PodSpec) -> tuple[tuple[str, str], ...]:
+    """Name and limit of the containers that have one, regular ones first. Raises QuantityError."""
+    everyone = (*spec.containers, *spec.init_containers)
+    return tuple((each.name, limit) for each in everyone if (limit := _limit_of(each)))
 
 
 def _limit_of(container: Container) -> str:

@@ -17,7 +17,8 @@ from actors.eviction.signals import (
     IMAGE_FS_INODES,
 )
 from actors.eviction.thresholds import Layout
-from config.objects import Pod
+from config.objects import Pod, PodSpec
+from config.pods.once_per_spec import once_per_spec
 from config.pods.volume_sources import VOLUME_SOURCES
 from runtime.stats.samples import ContainerSample, PodSample
 
@@ -85,8 +86,9 @@ def disk_of(candidate: Candidate, parts: frozenset[DiskPart], *, inodes: bool) -
         return None
     total = sum(container_disk(each, parts, inodes=inodes) for each in sample.containers)
     if DiskPart.VOLUMES in parts:
+        memory = in_memory(candidate.pod)
         for name, used, used_inodes in local_volumes(candidate.pod, sample):
-            total += (used_inodes if inodes else used) if name not in in_memory(candidate.pod) else 0
+            total += (used_inodes if inodes else used) if name not in memory else 0
     return total
 
 
@@ -102,7 +104,7 @@ def container_disk(container: ContainerSample, parts: frozenset[DiskPart], *, in
 
 def local_volumes(pod: Pod, sample: PodSample) -> tuple[tuple[str, int, int], ...]:
     """(name, bytes, inodes) of the volumes that end with the pod, including those in memory."""
-    named = {volume.name for volume in pod.spec.volumes}
+    named = _volume_names(pod.spec)
     return tuple(
         (name, reading.used, reading.inodes_used)
         for kind, name, reading in sample.disk.volumes
@@ -112,4 +114,14 @@ def local_volumes(pod: Pod, sample: PodSample) -> tuple[tuple[str, int, int], ..
 
 def in_memory(pod: Pod) -> frozenset[str]:
     """Names of the emptyDirs in memory."""
-    return frozenset(each.name for each in pod.spec.volumes if each.empty_dir is not None and each.empty_dir.medium)
+    return _in_memory(pod.spec)
+
+
+@once_per_spec
+def _in_memory(spec: PodSpec) -> frozenset[str]:
+    return frozenset(each.name for each in spec.volumes if each.empty_dir is not None and each.empty_dir.medium)
+
+
+@once_per_spec
+def _volume_names(spec: PodSpec) -> frozenset[str]:
+    return frozenset(volume.name for volume in spec.volumes)

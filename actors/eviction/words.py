@@ -13,6 +13,8 @@ from runtime.stats.samples import ContainerSample
 
 REASON = "Evicted"
 THRESHOLD_MET = "EvictionThresholdMet"
+NAMED_AT_MOST = 64
+"""Containers of one pod whose usage the message tells. The status of a pod has to fit into the API."""
 _COUNTED = ("inodes", "pids")
 Annotations = tuple[tuple[str, str], ...]
 
@@ -31,18 +33,24 @@ def eviction_words(
     if reading is not None:
         least = threshold.least.of(reading.capacity)
         message += f"Threshold quantity: {_text(least, resource)}, available: {_text(reading.available, resource)}. "
-    names, usages = [], []
+    names: list[str] = []
+    usages: list[str] = []
     spec = candidate.pod.spec
     message += _pod_words(threshold, candidate)
+    samples = {each.name: each for each in (() if candidate.sample is None else candidate.sample.containers)}
     for container in (*spec.containers, *spec.init_containers):
-        used, wanted = _used_by(container, threshold, candidate, layout), _request_of(container, resource)
-        if used is not None and used > wanted:
-            names.append(container.name)
-            usages.append(_text(used, resource))
-            message += (
-                f"Container {container.name} was using {_text(used, resource)}, "
-                f"request is {_text(wanted, resource)}, has larger consumption of {resource}. "
-            )
+        used, wanted = _used_by(samples.get(container.name), threshold, layout), _request_of(container, resource)
+        if used is None or used <= wanted:
+            continue
+        if len(names) == NAMED_AT_MOST:
+            message += "Further containers were using more than their request. "
+            break
+        names.append(container.name)
+        usages.append(_text(used, resource))
+        message += (
+            f"Container {container.name} was using {_text(used, resource)}, "
+            f"request is {_text(wanted, resource)}, has larger consumption of {resource}. "
+        )
     annotations = {
         "offending_containers": ",".join(names),
         "offending_containers_usage": ",".join(usages),
@@ -78,18 +86,12 @@ def _used_by_pod(threshold: Threshold, candidate: Candidate) -> int | None:
     return None if sample is None or sample.memory is None else sample.memory.working_set
 
 
-def _used_by(container: Container, threshold: Threshold, candidate: Candidate, layout: Layout) -> int | None:
-    sample = _sample_of(container.name, candidate)
+def _used_by(sample: ContainerSample | None, threshold: Threshold, layout: Layout) -> int | None:
     if sample is None or threshold.resource == "pids":
         return None
     if threshold.resource == "memory":
         return None if sample.memory is None else sample.memory.working_set
     return container_disk(sample, parts_on(threshold.signal, layout), inodes=threshold.resource == "inodes")
-
-
-def _sample_of(name: str, candidate: Candidate) -> ContainerSample | None:
-    samples = () if candidate.sample is None else candidate.sample.containers
-    return next((each for each in samples if each.name == name), None)
 
 
 def _request_of(container: Container, resource: str) -> int:

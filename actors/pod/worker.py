@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from actors.kernel import DeadlineExceededError, MailboxOverflowed, Message, handles, part
 from actors.messages.admission import AllocationReleased
 from actors.messages.events import pod_event
+from actors.messages.eviction import LimitedPodSeen
 from actors.messages.history import HistorianStarted, PodWait
 from actors.messages.pods import (
     AnnounceYourself,
@@ -62,6 +63,7 @@ from actors.pod_status.api_status import Forced
 from actors.pod_status.conditions import FAILED, TERMINAL
 from config.objects import Pod
 from config.pods.identity import has_ended, is_static
+from config.pods.requests import has_disk_limits
 from runtime.cri import CriError
 from runtime.metrics.measured_passes import PassMeters
 
@@ -176,6 +178,8 @@ class PodWorker(PodActor):
         before = self._view.life.stage
         self.meet(desired(pod))
         self._tell_if_spent()
+        if self._services.eviction is not None and has_disk_limits(pod.spec):
+            self._services.eviction.tell(LimitedPodSeen())
         if self._view.life.stage is PodStage.SYNCING:
             self.parts.references.pod_desired(pod)
             if message.around is not None:

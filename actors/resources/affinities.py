@@ -31,7 +31,10 @@ class Affinities:
         """UID of a pod -> the labels that its affinity was evaluated for."""
 
     def are_known(self, pod: Pod, node: Node, *, again: bool = False) -> bool:
-        """Whether the affinity has been evaluated for this node, or is short. If not, `on_read` is called later."""
+        """Whether the affinity has been evaluated for this node, or is short.
+
+        If not, `on_read` is called later.
+        """
         uid, labels = pod.metadata.uid, node.metadata.labels
         if not is_long(pod.spec) or self._read.get(uid) is labels:
             return True

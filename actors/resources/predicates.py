@@ -92,9 +92,9 @@ def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]
     if not wanted.requests:
         return
     # A pod may ask for thousands of resources. Of those that the node does not have, the first tell enough.
-    unknown = wanted.requests.keys() - allocatable.keys() - frozenset(FIRST)
-    known = wanted.requests.keys() & allocatable.keys() - frozenset(FIRST)
-    for resource in (*FIRST, *sorted({*known, *nsmallest(UNKNOWN_AT_MOST, unknown)})):
+    unknown = nsmallest(UNKNOWN_AT_MOST, wanted.requests.keys() - allocatable.keys())
+    known = sorted(wanted.requests.keys() & allocatable.keys())
+    for resource in (*FIRST, *sorted(each for each in (*known, *unknown) if each not in FIRST)):
         requested = wanted.requests.get(resource, 0)
         if not requested:
             continue

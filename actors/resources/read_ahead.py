@@ -17,7 +17,7 @@ from actors.resources.abilities import Abilities, apparmor_rejection, sysctl_rej
 from actors.resources.admission import MEMORY_TAINT
 from config.objects import Pod
 from config.pods.node_selection import is_long, tolerates
-from config.pods.requests import host_port_sets
+from config.pods.requests import host_port_sets, whole_limits
 from config.values.quantity import QuantityError
 
 
@@ -25,6 +25,7 @@ def read_ahead(pod: Pod, abilities: Abilities) -> None:
     """Evaluate the rules that walk the pod."""
     with suppress(QuantityError):
         allocation_of(pod)
+        whole_limits(pod.spec)
     host_port_sets(pod.spec)
     record_of(pod.spec)
     sysctl_rejection(pod, abilities)

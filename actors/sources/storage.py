@@ -250,7 +250,7 @@ def _taken(known: SourcePod | None, source: str, read: Pod, now_wall_ns: int, ch
         return known
     annotations = known.pod.metadata.annotations
     if read.metadata.annotations != known.read.metadata.annotations:
-        local = {key: value for key, value in annotations.items() if key in LOCAL_ANNOTATIONS}
+        local = {key: annotations[key] for key in sorted(LOCAL_ANNOTATIONS) if key in annotations}
         annotations = {**read.metadata.annotations, **local}
     pod = _with_annotations(read, annotations)
     changes.append(PodChanged(operation, pod, source))

@@ -5,13 +5,14 @@ See `actors.sources.static` for what all sources of manifests share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import ClassVar
 
-from actors.kernel import ActorRef, DeadlineExceededError
+from actors.kernel import ActorRef, DeadlineExceededError, LaneExhaustedError
 from actors.messages.pods import SourceProblem
-from actors.sources.static import SECOND_NS, Decode, SourceActor, problems_of
+from actors.sources.static import READING_LIMIT_NS, SECOND_NS, Decode, SourceActor, problems_of
 from config.credentials.masked_urls import masked_url
+from config.manifests import ReadManifest
 from config.pods.identity import SOURCE_HTTP
 from runtime.manifests.url import ManifestAnswer, ManifestFetchError, ManifestServer
 
@@ -55,9 +56,9 @@ class HttpSourceActor(SourceActor):
         except (ManifestFetchError, DeadlineExceededError) as failure:
             self._failed(f"cannot be fetched: {failure}")
         else:
-            self._answered(answer)
+            await self._answered(answer)
 
-    def _answered(self, answer: ManifestAnswer) -> None:
+    async def _answered(self, answer: ManifestAnswer) -> None:
         if answer.status != 200:
             self._failed(f"cannot be fetched: the server answers with status {answer.status}")
         elif not answer.body:
@@ -66,12 +67,22 @@ class HttpSourceActor(SourceActor):
         else:
             self._failures = 0
             if answer.body != self._body:
+                try:
+                    manifest = await self._decoded(answer.body)
+                except (DeadlineExceededError, LaneExhaustedError) as failure:
+                    self._failed(f"cannot be read: {failure}")
+                    return
                 self._body = answer.body
-                manifest = self._decode(answer.body, self._url)
                 self._in_document = problems_of(self.source, manifest)
                 if not manifest.errors:
                     self._pods = manifest.pods
             self.show(*self._in_document)
+
+    def _decoded(self, body: bytes) -> Awaitable[ReadManifest]:
+        """Decode a manifest on a lane: it may be long, and YAML takes its time."""
+        lane = self.lane("manifest-url", size=1, per_key=1)
+        call = lane.submit(self.path, self._decode, body, self._url, deadline_ns=READING_LIMIT_NS)
+        return self.wait(call, what=f"the manifest at {self._shown}")
 
     def _failed(self, reason: str) -> None:
         self._failures += 1

@@ -18,7 +18,10 @@ ON_ITS_WAY_NS = 1_500 * MILLISECOND_NS
 """How long to hold back a status without news for anybody who waits for the pod."""
 
 CONTAINERS_AT_MOST = 64
-"""Containers of one pod that are looked at for trouble. That of others is written after `ON_ITS_WAY_NS`."""
+"""Containers of one pod that are looked at for trouble.
+
+That of others is written after `ON_ITS_WAY_NS`.
+"""
 _RESIZES = (RESIZE_IN_PROGRESS, RESIZE_PENDING)
 _ON_THEIR_WAY = frozenset({"", "ContainerCreating", "PodInitializing"})
 
@@ -76,7 +79,7 @@ def _resizes(status: PodStatus) -> list[tuple[str, str | None]]:
 
 
 def _troubles(status: PodStatus | None) -> set[tuple[str, str, int]]:
-    """The trouble of each container: why it waits, how often it was restarted. Of many, the first ones count."""
+    """The trouble of each of the first containers: why it waits, how often it was restarted."""
     if status is None:
         return set()
     return {

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from actors.events.history_words import name_wait, shortened
 from actors.kernel import Actor, ActorRef, ChildFailed, Message, RestartStrategy, handles, part
 from actors.messages.events import pod_event
-from actors.messages.eviction import LimitedPodSeen
 from actors.messages.history import HistoryEntry, HistoryKind, NoteHistory, PodWait
 from actors.messages.mirrors import MirrorActorStarted, MirrorPodChanged, StaticPodDesired, StaticSourcesReady
 from actors.messages.pods import (
@@ -31,7 +30,6 @@ from actors.pod_rules.lifecycle import PodStage
 from actors.sync.state import PodEntry, Standing, SyncState
 from actors.sync.turns import PodTurns
 from config.objects import Pod, PodStatus
-from config.pods.requests import has_disk_limits
 from runtime.metrics import kubelet as names
 
 SECOND_NS = 1_000_000_000
@@ -166,8 +164,6 @@ class PodWorkers:
             worker.tell(TerminatePod(pod=pod))
             return
         worker.tell(SyncPod(pod, operation, runtime, around, nothing_begun))
-        if self._services.eviction is not None and has_disk_limits(pod.spec):
-            self._services.eviction.tell(LimitedPodSeen())
 
     @handles(PodWorkerStarted)
     def worker_announced(self, message: PodWorkerStarted) -> None:

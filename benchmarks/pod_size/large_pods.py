@@ -257,6 +257,9 @@ MANY: Mapping[str, Add] = {
     "args": _of_app("args", lambda number: f"a{number}"),
     "args that refer": _of_app("args", lambda number: f"$(HOSTNAME){number}"),
     "containers": _spec("containers", lambda number: _container(f"c{number}")),
+    "containers without image": _spec(
+        "containers", lambda number: {**_container(f"c{number}"), "image": "missing", "imagePullPolicy": "Never"}
+    ),
     "init containers": _init_container,
     "sidecars": _spec("initContainers", lambda number: {**_init(number), "restartPolicy": "Always"}),
     "ports": _of_app("ports", _port),
@@ -320,5 +323,5 @@ LONG: Mapping[str, Put] = {
 }
 """By field: what puts a long text into it."""
 
-CONTAINERS = frozenset({"containers", "init containers", "sidecars"})
+CONTAINERS = frozenset({"containers", "containers without image", "init containers", "sidecars"})
 """Fields whose items the runtime has to start."""

@@ -111,7 +111,13 @@ def comparable_annotations(pod: Pod) -> Mapping[str, str]:
 
     For its worker, a change of any of these is a change of the pod.
     """
-    return {key: value for key, value in pod.metadata.annotations.items() if key not in LOCAL_ANNOTATIONS}
+    annotations = pod.metadata.annotations
+    if LOCAL_ANNOTATIONS.isdisjoint(annotations):
+        return annotations
+    comparable = dict(annotations)
+    for key in sorted(LOCAL_ANNOTATIONS):
+        comparable.pop(key, None)
+    return comparable
 
 
 def has_ended(pod: Pod | None) -> bool:

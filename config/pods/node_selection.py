@@ -33,7 +33,7 @@ def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
 
 
 def tolerates(spec: PodSpec, taint: Taint) -> bool:
-    """Whether a pod of this spec tolerates the taint. Its tolerations are read once, however many there are."""
+    """Whether a pod of this spec tolerates the taint. Its tolerations are read only once."""
     accepted = _accepted(spec)
     return any(
         each in accepted
@@ -94,7 +94,7 @@ _selections: OncePerSpecAnd[bool] = OncePerSpecAnd(at_most=2)
 
 @once_per_spec
 def is_long(spec: PodSpec) -> bool:
-    """Whether the affinity has so many requirements that an actor which serves all pods must not look at them."""
+    """Whether the affinity has too many requirements for an actor that serves all pods."""
     terms = _required(spec) or ()
     requirements = (each for term in terms for each in (*term.match_expressions, *term.match_fields))
     return len(terms) + sum(1 + len(each.values) for each in requirements) > REQUIREMENTS_AT_MOST

@@ -7,6 +7,7 @@ added. Amounts are billionths of the resource's unit, so that sums are exact.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import TypeAlias
@@ -46,7 +47,8 @@ def spec_requests(spec: PodSpec) -> Amounts:
     return {resource: amount for resource, amount in total.items() if amount > 0}
 
 
-def pod_limits(spec: PodSpec) -> dict[str, int]:
+@once_per_spec
+def pod_limits(spec: PodSpec) -> Amounts:
     """The limits of the pod, for resources with a limit on any container.
 
     Raises QuantityError.
@@ -59,36 +61,46 @@ def pod_limits(spec: PodSpec) -> dict[str, int]:
     return {resource: amount for resource, amount in total.items() if amount > 0}
 
 
-def whole_limits(spec: PodSpec) -> dict[str, int]:
+@once_per_spec
+def whole_limits(spec: PodSpec) -> Amounts:
     """The limits that bound the whole pod: a resource that some container does not limit has none.
 
     Raises QuantityError.
     """
-    total: dict[str, int] = {}
     whole = read_amounts(spec.resources.limits) if spec.resources is not None else {}
-    regular = [_limits_of(each) for each in spec.containers]
-    sidecars = [_limits_of(each) for each in spec.init_containers if is_sidecar(each)]
-    everyone = [*regular, *(_limits_of(each) for each in spec.init_containers)]
-    named = {name for limits in everyone for name in limits}
+    bounds = {**_bounds_together(spec), **whole}
     overhead = read_amounts(spec.overhead)
-    for name in sorted(named | set(whole)):
-        if name in whole:
-            total[name] = whole[name]
-        elif all(name in limits for limits in everyone) or name.startswith(HUGE_PAGES):
-            together = sum(limits.get(name, 0) for limits in (*regular, *sidecars))
-            total[name] = max([together, *_at_first(spec, name)])
-    return {name: amount + overhead.get(name, 0) for name, amount in total.items()}
+    return {name: bounds[name] + overhead.get(name, 0) for name in sorted(bounds)}
 
 
-def _at_first(spec: PodSpec, name: str) -> list[int]:
-    """The limit while each init container runs, together with the sidecars started before it."""
-    found, beside = [], 0
+def _bounds_together(spec: PodSpec) -> dict[str, int]:
+    """The most that all containers have together of each resource that all of them limit.
+
+    Huge pages count without that. Raises QuantityError.
+    """
+    limited_by: Counter[str] = Counter()
+    together: dict[str, int] = {}
+    for container in spec.containers:
+        limits = _limits_of(container)
+        limited_by.update(limits.keys())
+        _add(together, limits)
+    sidecars: dict[str, int] = {}
+    at_first: dict[str, int] = {}
     for container in spec.init_containers:
-        own = _limits_of(container).get(name, 0)
-        found.append(own + beside)
+        limits = _limits_of(container)
+        limited_by.update(limits.keys())
+        # Each runs together with the sidecars that were started before it.
+        _raise_to(at_first, {name: amount + sidecars.get(name, 0) for name, amount in limits.items()})
         if is_sidecar(container):
-            beside += own
-    return found
+            _add(sidecars, limits)
+    _add(together, sidecars)
+    _raise_to(together, at_first)
+    containers = len(spec.containers) + len(spec.init_containers)
+    return {
+        name: amount
+        for name, amount in together.items()
+        if limited_by[name] == containers or name.startswith(HUGE_PAGES)
+    }
 
 
 @once_per_spec
@@ -100,7 +112,8 @@ def has_disk_limits(spec: PodSpec) -> bool:
         return False
 
 
-def empty_dir_limits(spec: PodSpec) -> dict[str, str]:
+@once_per_spec
+def empty_dir_limits(spec: PodSpec) -> Mapping[str, str]:
     """Volume name -> limit, for emptyDirs that have one. Raises QuantityError."""
     return {
         volume.name: str(volume.empty_dir.size_limit)
@@ -129,7 +142,10 @@ def host_ports(spec: PodSpec) -> tuple[Port, ...]:
 
 
 class HostPorts(msgspec.Struct, frozen=True):
-    """Host ports as sets, to compare those of two pods: protocol and number of all, and of those on every address."""
+    """Host ports as sets, to compare those of two pods.
+
+    `numbers`: protocol and number of all; `everywhere`: of those on every address.
+    """
 
     exact: frozenset[Port] = frozenset()
     numbers: frozenset[tuple[str, int]] = frozenset()

@@ -36,7 +36,7 @@ _EXIT_CODES_AT_MOST = 255
 def check_containers(place: DocumentPlace, spec: PodSpec) -> None:
     """Every container of the spec at `place`: regular, init and ephemeral."""
     volumes = {volume.name: volume for volume in spec.volumes}
-    claims = [claim.name for claim in spec.resource_claims]
+    claims = frozenset(claim.name for claim in spec.resource_claims)
     names: set[str] = set()
     (place / "containers").required(spec.containers, "a pod has one container at least")
     groups: tuple[tuple[str, tuple[Container, ...]], ...] = (
@@ -59,8 +59,9 @@ def check_containers(place: DocumentPlace, spec: PodSpec) -> None:
                 check_lifecycle(at / "lifecycle", container, spec)
                 for probe_field, probe in _probes(container):
                     check_probe(at / probe_field, probe, liveness=probe_field != "readinessProbe")
+    targets = frozenset(other.name for other in (*spec.containers, *spec.init_containers))
     for at, ephemeral in place.items("ephemeralContainers", spec.ephemeral_containers):
-        _check_ephemeral(at, ephemeral, spec)
+        _check_ephemeral(at, ephemeral, targets)
     _check_host_ports(place, spec)
 
 
@@ -73,7 +74,7 @@ def _probes(container: Container) -> tuple[tuple[str, object], ...]:
 
 
 def _check_container(
-    at: DocumentPlace, container: Container, volumes: Mapping[str, Volume], claims: list[str], spec: PodSpec
+    at: DocumentPlace, container: Container, volumes: Mapping[str, Volume], claims: frozenset[str], spec: PodSpec
 ) -> None:
     """Rules for containers of every kind."""
     if (at / "image").required(container.image, "name an image such as docker.io/library/busybox:1.36") and (
@@ -131,7 +132,7 @@ def _check_rule(at: DocumentPlace, rule: ContainerRestartRule) -> None:
             (at / "exitCodes" / "values").fault("has a value twice")
 
 
-def _check_ephemeral(at: DocumentPlace, container: EphemeralContainer, spec: PodSpec) -> None:
+def _check_ephemeral(at: DocumentPlace, container: EphemeralContainer, targets: frozenset[str]) -> None:
     refused = {
         "ports": container.ports,
         "livenessProbe": container.liveness_probe,
@@ -146,7 +147,7 @@ def _check_ephemeral(at: DocumentPlace, container: EphemeralContainer, spec: Pod
         if value:
             (at / field).fault("an ephemeral container cannot have it", "remove it")
     target = container.target_container_name
-    if target and target not in {other.name for other in (*spec.containers, *spec.init_containers)}:
+    if target and target not in targets:
         (at / "targetContainerName").fault(f"there is no container {target!r} in the pod")
 
 

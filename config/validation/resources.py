@@ -5,7 +5,8 @@ Pure; faults go to the `DocumentPlace`. Nothing here compares them with the node
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from contextlib import suppress
 
 from config.documents.places import DocumentPlace
 from config.objects import ContainerResizePolicy, PodSpec, ResourceRequirements
@@ -30,7 +31,7 @@ def check_quantity(place: DocumentPlace, text: str) -> Quantity | None:
     return quantity
 
 
-def check_resources(place: DocumentPlace, resources: ResourceRequirements | None, claims: Iterable[str]) -> None:
+def check_resources(place: DocumentPlace, resources: ResourceRequirements | None, claims: frozenset[str]) -> None:
     """Check names, amounts, requests against limits, and claims, which must be among `claims` of the pod."""
     if resources is None:
         return
@@ -48,7 +49,7 @@ def check_resources(place: DocumentPlace, resources: ResourceRequirements | None
     for name in limits:
         if name.startswith(_HUGE_PAGES) and not {"cpu", "memory"} & (requests.keys() | limits.keys()):
             (place / "limits" / name).fault("huge pages need cpu or memory beside them", "add a request for memory")
-    _check_claims(place, resources, set(claims))
+    _check_claims(place, resources, claims)
 
 
 def check_pod_resources(place: DocumentPlace, spec: PodSpec) -> None:
@@ -56,21 +57,31 @@ def check_pod_resources(place: DocumentPlace, spec: PodSpec) -> None:
     resources = spec.resources
     if resources is None:
         return
-    check_resources(place, resources, ())
+    check_resources(place, resources, frozenset())
     for field, amounts in (("limits", resources.limits), ("requests", resources.requests)):
         for name in amounts:
             if name not in _POD_LEVEL and not name.startswith(_HUGE_PAGES):
                 (place / field / name).fault("is not supported for the pod as a whole", "use cpu, memory, hugepages")
+    totals = _totals(spec, resources.requests.keys())
     for name, text in resources.requests.items():
-        total = Quantity(0)
-        try:
-            for container in spec.containers:
-                if container.resources is not None:
-                    total = total + parse_quantity(container.resources.requests.get(name, "0"))
-            if total > parse_quantity(text):
+        total = totals.get(name)
+        with suppress(QuantityError):  # the unreadable one has its own fault already
+            if total is not None and total > parse_quantity(text):
                 (place / "requests" / name).fault(f"{text} is less than the {total} its containers ask for")
-        except QuantityError:
-            continue  # the unreadable one has its own fault already
+
+
+def _totals(spec: PodSpec, names: Set[str]) -> Mapping[str, Quantity]:
+    """By resource: what the containers ask for together, if all amounts of it can be read."""
+    totals: dict[str, Quantity] = {}
+    unreadable: set[str] = set()
+    for container in spec.containers:
+        asked = {} if container.resources is None else container.resources.requests
+        for name in sorted(names & asked.keys()):
+            try:
+                totals[name] = totals.get(name, Quantity(0)) + parse_quantity(asked[name])
+            except QuantityError:
+                unreadable.add(name)
+    return {name: total for name, total in totals.items() if name not in unreadable}
 
 
 def check_resize_policies(place: DocumentPlace, policies: Iterable[ContainerResizePolicy]) -> None:
@@ -107,7 +118,7 @@ def _can_be_overcommitted(name: str) -> bool:
     return ("/" not in name or "kubernetes.io/" in name) and not name.startswith(_HUGE_PAGES)
 
 
-def _check_claims(place: DocumentPlace, resources: ResourceRequirements, known: set[str]) -> None:
+def _check_claims(place: DocumentPlace, resources: ResourceRequirements, known: frozenset[str]) -> None:
     seen: set[tuple[str, str | None]] = set()
     for at, claim in place.items("claims", resources.claims):
         if (at / "name").required(claim.name) and claim.name not in known:

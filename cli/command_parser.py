@@ -1,12 +1,15 @@
-"""The parser of a command's options, which knows what a mistyped option was probably meant to be."""
+"""The parser of a command's options, which knows what a mistyped one was meant to be, and prints no escape."""
 
 from __future__ import annotations
 
 import argparse
-from typing import IO, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from config.values.harmless_text import harmless_lines
 from config.values.nearest import nearest
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 HELP_CHARACTERS_AT_MOST = 64 * 1024
 
@@ -21,6 +24,6 @@ class CommandParser(argparse.ArgumentParser):
             message = "; ".join([message, *(f"did you mean {option}?" for option in near)])
         super().error(message)
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """All that argparse prints, with words of the command line in it."""
         super()._print_message(harmless_lines(message, HELP_CHARACTERS_AT_MOST), file)

@@ -50,7 +50,7 @@ def guard_interpreter() -> None:
     A character that the encoding of standard output does not have becomes an escape, and ends no command.
     """
     sys.excepthook = _print_uncaught
-    threading.excepthook = lambda failed: _print_uncaught(failed.exc_type, failed.exc_value, failed.exc_traceback)
+    threading.excepthook = _thread_failed
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_OneLine())
     if hasattr(sys.stdout, "reconfigure"):
@@ -62,9 +62,14 @@ class _OneLine(logging.Formatter):
         return harmless_line(record.getMessage())
 
 
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    if not issubclass(failed.exc_type, SystemExit):  # which ends a thread without a word
+        complain(f"exception in thread {failed.thread.name if failed.thread else 'that is gone'}:")
+        _print_uncaught(failed.exc_type, failed.exc_value, failed.exc_traceback)
+
+
 def _print_uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
-    if not issubclass(kind, SystemExit):  # which ends a thread without a word
-        _write(indented("".join(traceback.format_exception(kind, error, trace))), sys.stderr)
+    _write(indented("".join(traceback.format_exception(kind, error, trace))), sys.stderr)
 
 
 def _write(text: str, to: TextIO | None) -> None:

@@ -65,8 +65,8 @@ _FLOORS = ("config", "runtime", "actors", "simulation", "cli", "actorlet")
 def check(module: Module) -> Iterator[Finding]:
     if module.floor not in _FLOORS:
         return
-    for node, name in imported_modules(module):
-        yield from _judge(module, node, name, IMPORTS)
+    for statement, name in imported_modules(module):
+        yield from _judge(module, statement, name, IMPORTS)
     names = {name: f"{origin}.{name}" if origin else name for origin, taken in imported_names(module) for name in taken}
     names |= {alias: alias for alias, taken in imported_names(module) if not taken}
     for node in module.nodes:

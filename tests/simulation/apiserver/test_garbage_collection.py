@@ -357,7 +357,7 @@ def test_a_job_is_deleted_without_its_dependents_unless_the_request_says_so(clus
         job = cluster.ask("POST", JOBS, {"metadata": {"name": name}, "spec": {"template": template}}).value
         cluster.make(f"of-{name}", owned_by(job))
         answer = cluster.ask("DELETE", f"{JOBS}/{name}", options)
-        warned = [text for text in answer.answer.warnings if "child pods are preserved" in text]
+        warned = [text for text in answer.warnings if "child pods are preserved" in text]
         assert len(warned) == (options is None)
         cluster.pass_by()
         assert cluster.names() == left

@@ -26,7 +26,10 @@ CONTAINER: dict[str, Any] = {
     "volumeMounts": [],
 }
 TOKEN = {"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
-TEMPLATE = {"metadata": {"labels": LABELS}, "spec": {"containers": [CONTAINER], "volumes": [TOKEN], "tolerations": []}}
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": LABELS},
+    "spec": {"containers": [CONTAINER], "volumes": [TOKEN], "tolerations": []},
+}
 WORKLOAD: dict[str, Any] = {"selector": {"matchLabels": LABELS}, "template": TEMPLATE}
 ENDING = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
 CLAIM = {

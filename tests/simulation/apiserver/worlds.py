@@ -33,6 +33,10 @@ class Asked:
         return msgspec.json.decode(self.answer.body())  # type: ignore[union-attr]  # tests know what they asked
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        return getattr(self.answer, "warnings", ())
+
+    @property
     def message(self) -> str:
         return str(self.value["message"])
 

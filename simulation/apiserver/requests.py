@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from config.caches import KIB, MIB, kept
 from config.documents.text import read_document
 from simulation.apiserver.resources import ServedResource, SubResource, find
 from simulation.apiserver.selection import Selection, selection
@@ -102,7 +102,6 @@ Find = Callable[[str, str, str], ServedResource | None]
 """(group, version, plural) -> the resource of that name."""
 
 
-@lru_cache(maxsize=4096)
 def target_of(path: str) -> Target:
     """The target of a path among the built-in resources. Raises StatusError (404)."""
     return read_target(path, find)
@@ -140,7 +139,6 @@ def read_target(path: str, find_resource: Find) -> Target:
 _VERBS = {"PUT": "update", "PATCH": "patch", "POST": "create"}
 
 
-@lru_cache(maxsize=1024)
 def verb_of(method: str, resource: ServedResource, sub: SubResource | None, named: bool, watch: bool = False) -> str:
     """The verb in Kubernetes' sense, for one object (`named`) or the collection.
 
@@ -232,7 +230,7 @@ def call_of(request: ApiRequest, find_custom: Find | None = None) -> ResourceCal
     return ResourceCall(request, target, resource, target.namespace, name, verb, query, dry_run == "All")
 
 
-@lru_cache(maxsize=256)
+@kept(32 * KIB)
 def media_of(content_type: str) -> str:
     """The type alone, without its parameters, in small letters."""
     return content_type.partition(";")[0].strip().lower()

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import lru_cache
 from ipaddress import ip_network
 
 from actors.kernel.dispatcher import Dispatcher
@@ -257,7 +256,6 @@ def _rules_of(resource: ServedResource) -> Callable[[Core, ServedResource], Kind
     return _RULES.get(resource.store_key, KindRules if resource.custom is None else PublishedRules)
 
 
-@lru_cache(maxsize=1024)
 def _carries_out(resource: ServedResource, part: str, verb: str) -> Callable[[Context, ResourceCall], Answer]:
     """The handler of a request to a resource, or to that part of it."""
     special = _PARTS.get((resource.group_resource, part))

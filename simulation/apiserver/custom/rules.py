@@ -9,9 +9,9 @@ may become stricter.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
+from config.caches import with_its_object
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import ObjectMeta
 from simulation.apiserver.core import Core
@@ -104,7 +104,7 @@ def _custom(resource: ServedResource) -> CustomVersion:
     return resource.custom
 
 
-@lru_cache(maxsize=1024)
+@with_its_object
 def _has_rules(resource: ServedResource) -> bool:
     return resource.is_defined and has_rules(_custom(resource).schema)
 

@@ -9,13 +9,14 @@ the docstrings of the structs. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
 import config.objects
+from config.caches import with_its_object
 from config.objects import ApiStruct, ObjectMeta
 from config.objects.base import UNKNOWN_KEY
 from config.patches import Schema, schema_for
@@ -53,7 +54,7 @@ _LISTS_REQUIRED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@lru_cache(maxsize=64)
+@with_its_object
 def struct_of(resource: ServedResource) -> type[ApiStruct] | None:
     """The struct of the resource's kind; None for a kind that has none here."""
     found = getattr(config.objects, resource.kind, None)

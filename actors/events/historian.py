@@ -1,8 +1,9 @@
 """`HistorianActor`: keeps the history of each pod, to explain why it does not run.
 
 Workers and the sync loop tell it, people ask it, and it decides nothing. Each history is bounded (`HistoryRing`). The
-last `GONE_MAX` pods that are gone are remembered too, because people ask "where is it?" after the end. They are kept as
-encoded bytes: as objects they would lie scattered over the memory that a burst of pods used, and hold all of it.
+last `GONE_MAX` pods that are gone are remembered too, within `GONE_BYTES`, because people ask "where is it?" after the
+end. They are kept as encoded bytes: as objects they would lie scattered over the memory that a burst of pods used, and
+hold all of it.
 
 Nobody waits for it, so its messages gather: a start tells ten things within milliseconds, which become one message. The
 histories are lost with the agent: they only tell how the present came about, and the present can be looked up. The
@@ -39,6 +40,7 @@ SECOND_NS = 1_000_000_000
 ASK_NS = 60 * SECOND_NS
 """From the loss of messages to the question which pods there are; by then the mailbox is empty."""
 GONE_MAX = 100
+GONE_BYTES = 2 * 2**20
 FIRST = 12
 """Entries that are never dropped."""
 LAST = 28
@@ -162,6 +164,7 @@ class HistorianActor(Actor):
         """Of the pods that are here."""
         self._gone: dict[str, bytes] = {}
         """The encoded story of each pod that is gone, in that order."""
+        self._gone_bytes = 0
 
     def on_start(self) -> None:
         self._sync_loop.tell(HistorianStarted())
@@ -188,16 +191,18 @@ class HistorianActor(Actor):
             self._remember_gone(message.uid, history)
 
     def _remember_gone(self, uid: str, history: _History) -> None:
-        self._gone[uid] = _encode(history.story(uid))
+        story = self._gone[uid] = _encode(history.story(uid))
+        self._gone_bytes += len(story)
         del self._histories[uid]
-        if len(self._gone) > GONE_MAX:
-            del self._gone[next(iter(self._gone))]
+        while len(self._gone) > GONE_MAX or self._gone_bytes > GONE_BYTES:
+            self._gone_bytes -= len(self._gone.pop(next(iter(self._gone))))
 
     def _back(self, uid: str) -> _History | None:
         """The history of a pod that was gone."""
         kept = self._gone.pop(uid, None)
         if kept is None:
             return None
+        self._gone_bytes -= len(kept)
         story = _decode(kept)
         ring = HistoryRing(list(story.entries), [], story.dropped)
         return _History(ring, story.namespace, story.name, story.stage, story.since_wall_ns, story.waits, past=True)

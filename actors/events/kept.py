@@ -16,6 +16,8 @@ from cachetools import FIFOCache
 from actors.messages.events import RecordedEvent, RecordEvent
 
 KEPT = 2_000
+GONE_BYTES = 2 * 2**20
+"""Of the events of removed pods."""
 PIECE = 100
 """Events in one piece of bytes; a piece is dropped whole."""
 
@@ -24,14 +26,17 @@ _decode = msgspec.msgpack.Decoder(tuple[RecordedEvent, ...]).decode
 
 
 class KeptEvents:
-    """At most `KEPT` events. The oldest are dropped first, and those of removed pods before the others."""
+    """At most `KEPT` events. The oldest are dropped first, and those of removed pods before the others.
+
+    Those of removed pods have at most `GONE_BYTES`.
+    """
 
     def __init__(self) -> None:
         self._here: FIFOCache[RecordEvent, RecordedEvent] = FIFOCache(KEPT)
         """In the order of the last time each came."""
         self._gone: deque[tuple[int, bytes]] = deque()
         """How many, and which."""
-        self._gone_count = 0
+        self._gone_count = self._gone_bytes = 0
 
     def add(self, event: RecordEvent, wall_ns: int) -> RecordedEvent:
         """Count the event; as it is kept now."""
@@ -51,8 +56,10 @@ class KeptEvents:
             del self._here[each.event]
         for first in range(0, len(over), PIECE):
             piece = over[first : first + PIECE]
-            self._gone.append((len(piece), _encode(piece)))
+            written = _encode(piece)
+            self._gone.append((len(piece), written))
             self._gone_count += len(piece)
+            self._gone_bytes += len(written)
         self._make_room()
 
     def all(self) -> tuple[RecordedEvent, ...]:
@@ -62,6 +69,7 @@ class KeptEvents:
         return tuple(sorted(every, key=lambda each: each.last_wall_ns))
 
     def _make_room(self) -> None:
-        while self._gone and self._gone_count + len(self._here) > KEPT:
-            count, _ = self._gone.popleft()
+        while self._gone and (self._gone_count + len(self._here) > KEPT or self._gone_bytes > GONE_BYTES):
+            count, written = self._gone.popleft()
             self._gone_count -= count
+            self._gone_bytes -= len(written)

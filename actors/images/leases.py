@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Set
-from functools import lru_cache
 
 from actors.images.gc_rules import forms
 from actors.messages.images import LeaseImages
+from config.caches import KIB, kept
 from config.values.image_names import short_form
 from runtime.cri.messages import Image
 
 
-@lru_cache(maxsize=1024)
+@kept(256 * KIB)
 def _keys(images: frozenset[str]) -> frozenset[str]:
     """The short forms of image names. Cached, because the pods of one template name the same images."""
     return frozenset(map(short_form, images))

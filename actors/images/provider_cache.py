@@ -10,12 +10,19 @@ import hashlib
 from collections.abc import Mapping
 
 import msgspec
+from cachetools import FIFOCache
 
+from config.caches import ENTRY_BYTES, KIB, MIB, size_of
 from config.credentials.docker_config import Entries
 from config.credentials.provider_answers import CacheScope, ProviderAnswer
 
-ANSWERS_AT_MOST = 1000
-"""Limit per program. Pods name the images, so their number must have a limit."""
+KEPT_BYTES = 2 * MIB
+"""Limit per program: some hundreds of answers.
+
+Pods name the images, and a program may print a megabyte for each.
+"""
+LONGEST_BYTES = 64 * KIB
+"""An answer that takes more is not kept."""
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -53,7 +60,8 @@ class ProviderCache:
     """The answers of one program. All times are monotonic ns."""
 
     def __init__(self) -> None:
-        self._kept: dict[Key, tuple[Entries, int]] = {}
+        self._kept: FIFOCache[Key, tuple[Entries, int, int]] = FIFOCache(KEPT_BYTES, getsizeof=lambda kept: kept[2])
+        """With the time until which each is good, and its bytes."""
 
     def find(self, image: str, account: Account, now_ns: int) -> Entries | None:
         """The closest answer that is good for the image (with its registry, without its tag)."""
@@ -68,15 +76,18 @@ class ProviderCache:
             return
         key = (answer.scope, _scope_name(answer.scope, image), account)
         self._kept.pop(key, None)
-        if len(self._kept) >= ANSWERS_AT_MOST:
+        size_bytes = size_of((key, answer.entries), LONGEST_BYTES)
+        if size_bytes > LONGEST_BYTES:
+            return
+        size_bytes += ENTRY_BYTES
+        if self._kept.currsize + size_bytes > KEPT_BYTES:
             self.purge(now_ns)
-        if len(self._kept) >= ANSWERS_AT_MOST:
-            del self._kept[next(iter(self._kept))]
-        self._kept[key] = (answer.entries, now_ns + answer.cache_ns)
+        self._kept[key] = (answer.entries, now_ns + answer.cache_ns, size_bytes)
 
     def purge(self, now_ns: int) -> None:
         """Forget what is not good any more."""
-        self._kept = {key: kept for key, kept in self._kept.items() if now_ns <= kept[1]}
+        for key in [key for key, kept in self._kept.items() if now_ns > kept[1]]:
+            del self._kept[key]
 
     def __len__(self) -> int:
         return len(self._kept)

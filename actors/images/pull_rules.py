@@ -15,13 +15,13 @@ from __future__ import annotations
 import enum
 from collections import OrderedDict
 from collections.abc import Container, Iterable, Mapping, Set
-from functools import lru_cache
 
 import msgspec
 
 from actors.images.access_rules import Access
 from actors.messages.images import ImagePullFailed
 from actors.model.pull_records import PulledRecord, file_name
+from config.caches import KIB, kept
 from config.credentials.docker_config import full_name
 from config.kubelet import KubeletConfiguration
 from config.values.durations import format_duration_ns
@@ -90,7 +90,7 @@ def must_look(policy: str) -> bool:
     return policy != ALWAYS
 
 
-@lru_cache(maxsize=1024)
+@kept(512 * KIB)
 def judge_image(image: str, policy: str, present: bool) -> ImageVerdict:
     """Decide whether to pull, use or refuse `image`.
 

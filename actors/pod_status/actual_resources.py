@@ -11,11 +11,10 @@ kubelet does so too.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import msgspec
 
 from actors.start.resources import amount_bytes, milli_cpu
+from config.caches import KIB, kept
 from config.objects import ResourceRequirements
 from config.values.quantity import Suffixes, of_milli, of_value
 from runtime.cri.messages import LinuxContainerResources
@@ -59,13 +58,13 @@ def _put_cpu(amounts: dict[str, str], milli: int, least_milli: int) -> None:
         amounts["cpu"] = str(of_milli(milli))
 
 
-@lru_cache(maxsize=4096)
+@kept(256 * KIB)
 def _cpu(asked: str, milli: int, least_milli: int) -> str:
     wanted = milli_cpu(asked)
     unsaid = milli <= least_milli and wanted <= least_milli
     return asked if wanted == milli or unsaid else str(of_milli(milli))
 
 
-@lru_cache(maxsize=4096)
+@kept(256 * KIB)
 def _memory(asked: str, actual_bytes: int) -> str:
     return asked if amount_bytes(asked) == actual_bytes else str(of_value(actual_bytes, Suffixes.BINARY))

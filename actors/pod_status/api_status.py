@@ -9,7 +9,6 @@ Addresses of a pod and its host are published in a fixed order, primary family f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from operator import attrgetter
 
 import msgspec
@@ -34,6 +33,7 @@ from actors.pod_status.container_statuses import (
     container_status,
 )
 from actors.pod_status.whole_resources import resources_shown
+from config.caches import KIB, kept
 from config.objects import Container, ContainerStatus, HostIP, Pod, PodIP, PodStatus
 from config.pods.identity import CONFIG_SEEN, is_sidecar, qos_class, restarts_all_containers
 from config.values.api_time import api_time, seconds_of
@@ -240,7 +240,7 @@ def _pod_ips(
     return previous if ips == before else tuple([PodIP(ip=ip) for ip in ips])
 
 
-@lru_cache(maxsize=64)
+@kept(16 * KIB)
 def _host_ips(node_ips: tuple[str, ...]) -> tuple[HostIP, ...]:
     """The addresses of the node, for `hostIPs`; equal for all of its pods."""
     return tuple(HostIP(ip=ip) for ip in order_ips(node_ips, node_ips))

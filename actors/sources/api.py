@@ -60,7 +60,7 @@ class ApiSourceActor(Follower):
         self._gone: set[str] = set()
         self._known = False
         self._newest: Pod | None = None
-        """The pod that became known last."""
+        """The pod that became known last, while it is here."""
         self._last_status: PodStatus | None = None
 
     def on_start(self) -> None:
@@ -76,6 +76,7 @@ class ApiSourceActor(Follower):
         uid = pod.metadata.uid
         if event_type == "DELETED":
             known = self._pods.pop(uid, None)
+            self._share_no_more(uid, known)
             unheard = self._changed.pop(uid, None) is not None
             self._drop_echo(uid)
             if known is not None and (unheard or _grace_of(known) != _grace_of(pod)) and _grace_of(pod) is not None:
@@ -113,6 +114,13 @@ class ApiSourceActor(Follower):
         """A pod that shares what it can of the status that came last."""
         status = self._last_status = shared(pod.status, self._last_status)
         return pod if status is pod.status else msgspec.structs.replace(pod, status=status)
+
+    def _share_no_more(self, uid: str, known: Pod | None) -> None:
+        """The pod is gone: do not hold it for others that would be like it."""
+        if self._newest is not None and self._newest.metadata.uid == uid:
+            self._newest = None
+        if known is not None and known.status is self._last_status:
+            self._last_status = None
 
     def _drop_echo(self, uid: str) -> None:
         if self._echoes.pop(uid, None) is not None and not self._echoes:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
 import msgspec
 
@@ -26,6 +25,7 @@ from actors.model.expansion import expand_strictly
 from actors.model.id_ranges import IdRange
 from actors.model.refusal import ContainerRefusedError
 from actors.start.security import id_mappings
+from config.caches import KIB, kept
 from config.objects import Container, Pod, PodSpec, VolumeMount
 from config.pods.once_per_spec import once_per_spec
 from config.pods.volume_sources import kind_of
@@ -128,7 +128,7 @@ def mount_abilities(runtime: RuntimeStateObserved, handler: str) -> MountAbiliti
     return _abilities(recursive, runtime.runtime_name, runtime.runtime_version)
 
 
-@lru_cache(maxsize=64)
+@kept(16 * KIB)
 def _abilities(recursive: bool, name: str, version: str) -> MountAbilities:
     return MountAbilities(
         recursive,

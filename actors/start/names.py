@@ -9,11 +9,11 @@ The first line of a hosts file names its writer. Tools look for that exact line,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 import msgspec
 
 from actors.model.refusal import ContainerRefusedError
+from config.caches import KIB, kept
 from config.objects import Pod, PodDNSConfig, PodSpec
 from config.pods.once_per_spec import once_per_spec
 from runtime.cri.messages import DNSConfig
@@ -109,7 +109,7 @@ class Formed(msgspec.Struct, frozen=True):
     missing: str = ""
 
 
-@lru_cache(maxsize=8)
+@kept(64 * KIB, 32 * KIB)
 def parse_resolv_conf(text: str) -> Resolver:
     """Servers add up, the last search line counts, later options replace earlier ones.
 
@@ -153,7 +153,7 @@ def form(pod: Pod, host: Resolver, cluster: ClusterResolver) -> Formed:
     return _form(_policy(pod), bool(spec.host_network), spec.dns_config, pod.metadata.namespace, host, cluster)
 
 
-@lru_cache(maxsize=256)
+@kept(512 * KIB, 16 * KIB)
 def _form(
     policy: str, host_network: bool, own: PodDNSConfig | None, namespace: str, host: Resolver, cluster: ClusterResolver
 ) -> Formed:

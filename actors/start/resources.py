@@ -7,11 +7,11 @@ once. `unified` has the settings that only cgroup v2 knows, by the kernel's file
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
 
+from config.caches import KIB, kept
 from config.objects import Container, Pod
 from config.pods.identity import QosClass, is_critical, is_node_critical, is_sidecar, qos_class
 from config.values.quantity import parse_quantity
@@ -62,13 +62,13 @@ class ResourceRules(msgspec.Struct, frozen=True):
     memory: MemoryRules | None = None
 
 
-@lru_cache(maxsize=4096)
+@kept(256 * KIB)
 def milli_cpu(text: str) -> int:
     """Thousandths of a CPU, rounded up."""
     return parse_quantity(text).milli_value()
 
 
-@lru_cache(maxsize=4096)
+@kept(256 * KIB)
 def amount_bytes(text: str) -> int:
     """Whole bytes, rounded up."""
     return parse_quantity(text).value()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from config.caches import KIB, kept
+
 _SECOND_NS = 1_000_000_000
 _LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z
 
@@ -20,7 +22,7 @@ def second_text(seconds: int) -> str:
     return datetime.fromtimestamp(min(seconds, _LAST_SECOND), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-@lru_cache(maxsize=1024)
+@kept(128 * KIB)
 def seconds_of(text: str | None) -> int | None:
     """Seconds since 1970 of a time in an object of the API; None for an unreadable text."""
     if not text:

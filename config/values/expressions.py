@@ -25,6 +25,9 @@ from typing import Any
 
 import msgspec
 
+from config.caches import KIB, kept
+
+_KEPT_BYTES = 128 * KIB
 POSITIONS_AT_MOST = 1000
 STEPS_AT_MOST = 100_000
 """Of the search for ways.
@@ -64,9 +67,13 @@ class Use(enum.Enum):
     SEARCH = "search"
 
 
-@lru_cache(maxsize=512)
 def cost_of(pattern: str | bytes, use: Use, flags: int = 0) -> Cost:
     """The cost of an expression. Raises re.error for an invalid one."""
+    return _cost_of(pattern, use, flags)
+
+
+@kept(_KEPT_BYTES)
+def _cost_of(pattern: str | bytes, use: Use, flags: int) -> Cost:
     tree = parser.parse(pattern, flags)
     try:
         return _cost(tree, use)

@@ -6,9 +6,9 @@ Pure: each function gives None for a good text, else (reason, hint). Refuses to 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from ipaddress import ip_address
 
+from config.caches import KIB, kept
 from config.documents.places import DocumentPlace
 
 Refusal = tuple[str, str] | None
@@ -29,8 +29,8 @@ _LABEL_HINT = "use at most 63 of a-z, 0-9 and -, a letter or digit first and las
 _SUBDOMAIN_HINT = "use at most 253 of a-z, 0-9, - and ., a letter or digit at both ends of every part"
 _WORD_HINT = "use at most 63 of letters, digits, -, _ and ., a letter or digit first and last"
 
-WORDS_AT_MOST = 1024
-"""Cache size for label keys and values: the objects of a cluster use the same few."""
+WORDS_BYTES = 256 * KIB
+"""For keys and for values of labels that were judged: the objects of a cluster use the same few."""
 
 
 def dns_label(text: str) -> Refusal:
@@ -50,7 +50,7 @@ def path_segment(text: str) -> Refusal:
     return None if good else (f"{text!r} does not fit into a path", "use neither / nor %, and not . or .. alone")
 
 
-@lru_cache(maxsize=WORDS_AT_MOST)
+@kept(WORDS_BYTES)
 def qualified_name(text: str) -> Refusal:
     """Why the text may not be the key of a label or annotation; None if it may.
 
@@ -63,7 +63,7 @@ def qualified_name(text: str) -> Refusal:
     return None if good else (f"{text!r} is not a qualified name", _WORD_HINT)
 
 
-@lru_cache(maxsize=WORDS_AT_MOST)
+@kept(WORDS_BYTES)
 def label_value(text: str) -> Refusal:
     """Value of a label: empty, or like the name part of its key."""
     good = not text or (len(text) <= 63 and _WORD.fullmatch(text))

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+
+from config.caches import KIB, kept
 
 NANOS = 10**9
 
@@ -27,6 +28,7 @@ _FORM = re.compile(r"([+-]?)([0-9]*)(?:(\.)([0-9]*))?([a-zA-Z]*)(?:([+-]?[0-9]+)
 # No document needs more. A longer exponent would only make the agent compute for hours.
 _EXPONENT_DIGITS_AT_MOST = 5
 _TEXT_AT_MOST = 128
+KEPT_BYTES = 512 * KIB
 
 
 class QuantityError(ValueError):
@@ -99,7 +101,7 @@ def add_all(quantities: Iterable[Quantity]) -> Quantity:
     return total
 
 
-@lru_cache(maxsize=4096)
+@kept(KEPT_BYTES)
 def parse_quantity(text: str) -> Quantity:
     """The quantity of `text`: sign, digits with an optional point, then a suffix or a decimal exponent.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from hashlib import blake2b
 from typing import Any
 
 from cachetools import TTLCache
@@ -29,9 +30,7 @@ PATIENCE_NS = 1000 * MS_NS
 REFUSED_NS = 600_000 * MS_NS
 """How long a call is known to be refused for good."""
 REFUSED_AT_MOST = 10_000
-"""Calls that are known to be refused."""
-
-_Key = tuple[str, str, Any]
+"""Calls that are known to be refused. Each is known by a digest: pods choose the names in their paths."""
 
 
 class SettlingApi:
@@ -42,7 +41,7 @@ class SettlingApi:
         self._now_ns = now_ns
         self._schedule = schedule
         self._lock = threading.Lock()
-        self._refused: TTLCache[_Key, None] = TTLCache(REFUSED_AT_MOST, REFUSED_NS, timer=now_ns)
+        self._refused: TTLCache[bytes, None] = TTLCache(REFUSED_AT_MOST, REFUSED_NS, timer=now_ns)
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """See `Api.call`. The time limit applies to each attempt."""
@@ -89,7 +88,7 @@ class SettlingApi:
         """Whether the error is a refusal that may pass."""
         if not (isinstance(error, ApiError) and error.forbidden):
             return False
-        key = (call.method, call.path, call.query)
+        key = blake2b(f"{call.method} {call.path} {call.query}".encode(), digest_size=16).digest()
         with self._lock:
             if key in self._refused:
                 return False

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from config.caches import KIB, kept
 from config.objects import Container, Pod, PodSpec, ResourceRequirements
 from config.values.go_dump import hash_of_bytes
 from config.values.name_rules import object_uid
@@ -57,7 +57,7 @@ def _hashed_json(name: str, image: str) -> bytes:
     return b'{"image":%b,"name":%b}' % (_go_json(image), _go_json(name))
 
 
-@lru_cache(maxsize=4096)
+@kept(512 * KIB)
 def _hash_of(name: str, image: str) -> str:
     return f"{hash_of_bytes(_hashed_json(name, image)):x}"
 
@@ -137,7 +137,7 @@ def pod_limits_given(annotations: Mapping[str, str]) -> Mapping[str, str] | None
     return None if text is None else _amounts(text)[0]
 
 
-@lru_cache(maxsize=4096)
+@kept(512 * KIB)
 def _amounts(text: str) -> tuple[dict[str, str], dict[str, str]]:
     """Limits and requests in the annotation; none if it holds none (anybody may have written it)."""
     try:
@@ -207,7 +207,7 @@ def lasting_annotations(spec: PodSpec, container: Container) -> dict[str, str]:
     return notes
 
 
-@lru_cache(maxsize=256)
+@kept(32 * KIB)
 def whole_number(text: str | None) -> int | None:
     """The number in an annotation; None if it holds none (anybody may have written it)."""
     if text is None or not text.isascii() or not text.isdigit():

@@ -14,17 +14,21 @@ import asyncio
 import ipaddress
 import socket
 import sys
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeAlias
 
+from config.caches import KIB, kept
 from runtime.io.daemon_threads import DaemonThreads
 
 Address: TypeAlias = tuple[Any, ...]
 """An address as its family writes it."""
+
 NAMES_AT_ONCE = 4
 _NAMES = DaemonThreads(NAMES_AT_ONCE, "names-of-pods")
 """The resolver threads of the whole process. No thread starts before the first name."""
-RECEIVE_BYTES = 32 * 1024
+KEPT_BYTES = 256 * KIB
+"""For the families of hosts that are addresses."""
+RECEIVE_BYTES = 32 * KIB
 """Size of the kernel's buffer, which takes twice as much. A pod cannot enlarge it by sending faster."""
 _BYTES_RECEIVED = slice(128, 136)
 """The offset of `tcpi_bytes_received` in the kernel's `struct tcp_info`."""
@@ -71,7 +75,7 @@ def bytes_received(connection: socket.socket) -> int:
     return int.from_bytes(told[_BYTES_RECEIVED], sys.byteorder)
 
 
-@lru_cache(maxsize=2_048)
+@kept(KEPT_BYTES)
 def _family(host: str) -> int | None:
     try:
         return socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
 from typing import Any, TypeVar
 
+from config.caches import KIB, MIB, kept
 from config.values.nearest import did_you_mean
 from runtime.cri.verbs import ALL_VERBS
 from simulation.cri import behaviour_values as values
@@ -157,7 +157,7 @@ def parse_behaviour(annotations: Mapping[str, str]) -> PodBehaviour:
     return _parsed(tuple(sorted(ours))) if ours else DEFAULT
 
 
-@lru_cache(maxsize=1024)
+@kept(MIB, 16 * KIB)
 def _parsed(annotations: tuple[tuple[str, str], ...]) -> PodBehaviour:
     """Parse annotations, all of them ours.
 

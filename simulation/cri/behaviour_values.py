@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import Enum
-from functools import lru_cache
 from typing import TypeVar
 
 import msgspec
 
+from config.caches import KIB, kept
 from config.values.durations import parse_duration_ns
 from config.values.nearest import did_you_mean
 from config.values.quantity import Quantity, parse_quantity
@@ -83,7 +83,7 @@ def probe_operations(text: str) -> tuple[ProbeOperation, ...]:
     return tuple(operations)
 
 
-@lru_cache(maxsize=256)
+@kept(64 * KIB)
 def duration_ns(text: str) -> int:
     """`90s`, `1m30s`, `0`: nanoseconds, not below zero."""
     duration = parse_duration_ns(text)

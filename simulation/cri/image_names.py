@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from functools import lru_cache
 
+from config.caches import KIB, kept
 from runtime.cri.errors import StatusCode
 from runtime.cri.messages import Image
 from simulation.cri.state import CriRefusal
@@ -15,11 +15,11 @@ _NAME = re.compile(
     r"(?::(?P<tag>[\w][\w.-]{0,127}))?(?:@(?P<digest>sha256:[a-f0-9]{64}))?"
 )
 _ID = re.compile(r"(?:sha256:)?[a-f0-9]{64}")
-NAMES_AT_MOST = 1024
-"""How many full names are cached: a world has a few images, and looks one up for each container."""
+NAMES_BYTES = 256 * KIB
+"""For full names: a world has a few images, and looks one up for each container."""
 
 
-@lru_cache(maxsize=NAMES_AT_MOST)
+@kept(NAMES_BYTES)
 def full_name(name: str) -> str:
     """`busybox` -> `docker.io/library/busybox:latest`; ids stay. Refuses an invalid name with UNKNOWN."""
     if _ID.fullmatch(name):

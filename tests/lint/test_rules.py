@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.lint.rules import Module, check_source, check_tree, cycles, private_names, prose, rooms
+from tests.lint.rules import Module, caches, check_source, check_tree, cycles, private_names, prose, rooms
 from tests.lint.rules.__main__ import FOLDERS, ROOT, main
 from tests.lint.rules.clock import ALLOWED
 
@@ -295,6 +295,36 @@ def test_this_repository_keeps_the_rules(capsys: pytest.CaptureFixture[str]) -> 
 def test_exceptions_from_the_rules_are_still_needed() -> None:
     for path, module in ALLOWED:
         assert f"import {module}" in (ROOT / path).read_text()
+    for path, name in caches.ALLOWED:
+        module_there = Module(PurePosixPath(path), ast.parse((ROOT / path).read_text()))
+        assert name in {each for _, each, _ in caches.found_in(module_there)}, (path, name)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from functools import lru_cache\n@lru_cache(maxsize=8)\ndef f(text: str) -> int: ...", ["cache-by-bytes:3"]),
+        ("import functools as ft\n@ft.cache\ndef f(text: str) -> int: ...", ["cache-by-bytes:3"]),
+        ("from functools import cache\n@cache\ndef f(*all: int) -> int: ...", ["cache-by-bytes:3"]),
+        ("from functools import cache\n@cache\ndef f(it) -> int: ...", ["cache-by-bytes:3"]),
+        ("from functools import cache\nread = cache(parse)", ["cache-by-bytes:2"]),
+        ("from cachetools import LRUCache", ["cache-by-bytes:1"]),
+        ("import cachetools.keys", ["cache-by-bytes:1"]),
+        ("_KNOWN: dict[str, int] = {}", ["cache-by-bytes:1"]),
+        ("_known = defaultdict(list)", ["cache-by-bytes:1"]),
+        ("_seen: set[str] = set()", ["cache-by-bytes:1"]),
+        # What is bounded by the program itself is fine.
+        ("from functools import cache\n@cache\ndef f(kind: type[T], deep: bool, size: int = 1) -> int: ...", []),
+        ("from functools import cache\n@cache\ndef the_one() -> int: ...", []),
+        ("from config.caches import kept\n@kept(1024)\ndef f(text: str) -> int: ...", []),
+        ("_NONE: Mapping[str, int] = {}\n_FEW = {'a': 1}\nJson = dict[str, int]", []),
+        ("def f():\n    known: dict[str, int] = {}", []),
+        ("from functools import partial, cached_property", []),
+    ],
+)
+def test_a_cache_of_what_comes_from_outside_counts_bytes(source: str, expected: list[str]) -> None:
+    assert found("actors/pod/plugin.py", source) == expected
+    assert found("tests/actors/plugin.py", source) == []
 
 
 def test_no_test_replaces_a_method_against_the_types() -> None:

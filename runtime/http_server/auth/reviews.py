@@ -1,8 +1,8 @@
 """Reviews of clients by the API server: each is asked once and kept for a while.
 
 `ReviewCache` keeps each answer for its own time. Whoever asks for an answer that is already on its way waits for the
-same one. Failures are not kept. The cache is bounded; the least recently used answer goes. Bad answers have a place of
-their own: whoever makes up tokens pushes out no good one. It runs on one loop.
+same one. Failures are not kept. The cache is bounded, in bytes too; the least recently used answer goes. Bad answers
+have a place of their own: whoever makes up tokens pushes out no good one. It runs on one loop.
 
 Reviews under way are bounded too, in all and for each source. The API server may be slow about some of them, such as
 tokens of one issuer. When there is no room, a new review takes the place of the oldest one of the source that has the
@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 
 from cachetools import TLRUCache
 
+from config.caches import ENTRY_BYTES, KIB, size_of
 from runtime.api import Api, ApiCall, ApiError
 from runtime.io.event_loop import settled
 from runtime.metrics.families import Family
@@ -32,6 +33,9 @@ T = TypeVar("T")
 
 ENTRIES_AT_MOST = 4096
 BAD_ENTRIES_AT_MOST = 1024
+"""Of 1 KiB: an answer that takes more counts as several, and pushes out as many."""
+LONGEST_BYTES = 16 * KIB
+"""An answer that takes more is not kept: clients choose the paths in the questions."""
 UNDER_WAY_AT_MOST = 64
 """Of each kind. `runtime.api.lines` has room for both kinds in flight."""
 OF_SOURCE_AT_MOST = 8
@@ -71,7 +75,12 @@ class ReviewCache(Generic[K, V]):
     ) -> None:
         self._is_good = is_good
         self._good, self._bad = (
-            TLRUCache[K, V](most, ttu=lambda _, value, stored_ns: stored_ns + keep_ns(value), timer=now_ns)
+            TLRUCache[K, tuple[V, int]](
+                most,
+                ttu=lambda _, entry, stored_ns: stored_ns + keep_ns(entry[0]),
+                timer=now_ns,
+                getsizeof=lambda entry: entry[1],
+            )
             for most in (ENTRIES_AT_MOST, BAD_ENTRIES_AT_MOST)
         )
         self._now_ns = now_ns
@@ -91,7 +100,7 @@ class ReviewCache(Generic[K, V]):
         """
         for known in (self._good, self._bad):
             try:
-                return known[key]
+                return known[key][0]
             except KeyError:
                 pass
         review = self._under_way.get(key)
@@ -147,7 +156,9 @@ class ReviewCache(Generic[K, V]):
                 raise
             return
         self._forget(key, review)
-        (self._good if self._is_good(value) else self._bad)[key] = value
+        size_bytes = size_of((key, value), LONGEST_BYTES) + ENTRY_BYTES
+        if size_bytes <= LONGEST_BYTES:
+            (self._good if self._is_good(value) else self._bad)[key] = value, -(-size_bytes // KIB)
         if not answer.done():
             answer.set_result(value)
 

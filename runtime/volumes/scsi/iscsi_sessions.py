@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
+from weakref import WeakValueDictionary
 
 from runtime.volumes.capability import VolumeFailedError
 from runtime.volumes.commands import NOT_FOUND, CommandResult, Commands, HostCommand
@@ -48,7 +48,8 @@ class IscsiSessions:
         self._disks = disks
         self._pause = pause
         self._guard = threading.Lock()
-        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        """Those that somebody holds or waits for."""
 
     def attach(self, target: IscsiTarget, secrets: Mapping[str, str]) -> str:
         """Log in, and wait for the disk; its device. May be repeated."""
@@ -90,7 +91,10 @@ class IscsiSessions:
 
     def _lock(self, iqn: str) -> threading.Lock:
         with self._guard:
-            return self._locks[iqn]
+            lock = self._locks.get(iqn)
+            if lock is None:
+                lock = self._locks[iqn] = threading.Lock()
+            return lock
 
     # --- interfaces -------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.images.provider_cache import ANSWERS_AT_MOST, NO_ACCOUNT, Account, ProviderCache, annotations_for
+from actors.images.provider_cache import KEPT_BYTES, LONGEST_BYTES, NO_ACCOUNT, Account, ProviderCache, annotations_for
 from config.credentials.docker_config import Credential, Entries, RegistryEntry
 from config.credentials.provider_answers import CacheScope, ProviderAnswer
 
@@ -65,13 +65,23 @@ def test_an_answer_for_no_time_is_not_kept() -> None:
 
 
 def test_the_cache_is_bounded_and_drops_the_oldest_answer_first() -> None:
-    cache = ProviderCache()
-    for number in range(ANSWERS_AT_MOST + 1):
-        cache.store(f"r.io/{number}", NO_ACCOUNT, ProviderAnswer(CacheScope.IMAGE, 10, entries("a")), now_ns=0)
-    assert len(cache) == ANSWERS_AT_MOST
+    cache, long = ProviderCache(), "a" * (LONGEST_BYTES // 2)
+    enough = KEPT_BYTES // len(long)
+    for number in range(enough + 1):
+        answer = ProviderAnswer(CacheScope.IMAGE, 10, entries(f"{number}{long}"))
+        cache.store(f"r.io/{number}", NO_ACCOUNT, answer, now_ns=0)
+    assert enough // 2 < len(cache) <= enough
     assert cache.find("r.io/0", NO_ACCOUNT, 1) is None
+    assert cache.find(f"r.io/{enough}", NO_ACCOUNT, 1) is not None
     cache.purge(11)
     assert len(cache) == 0
+
+
+def test_an_answer_as_long_as_a_program_may_print_is_not_kept() -> None:
+    cache = ProviderCache()
+    answer = ProviderAnswer(CacheScope.GLOBAL, 10, entries("a" * 2**20))
+    cache.store(IMAGE, NO_ACCOUNT, answer, now_ns=0)
+    assert cache.find(IMAGE, NO_ACCOUNT, 1) is None
 
 
 @pytest.mark.parametrize(

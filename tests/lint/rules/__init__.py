@@ -65,6 +65,7 @@ TreeRule = Callable[[Iterable[Module]], Iterable[Finding]]
 def all_rules() -> tuple[Rule, ...]:
     """In the order of their findings."""
     from tests.lint.rules import (
+        caches,
         clock,
         files,
         floors,
@@ -86,6 +87,7 @@ def all_rules() -> tuple[Rule, ...]:
         rooms.check,
         kernel_words.check,
         clock.check,
+        caches.check,
         sets.check,
         sleeping.check,
         messages.check,

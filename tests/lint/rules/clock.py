@@ -47,6 +47,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
         "cli/simulate/side_process.py",
         "multiprocessing",
     ): "whole worlds beside each other, each with its own clock and seed",
+    ("config/caches.py", "threading"): "a lock: actors on many threads share what was worked out",
     ("config/pods/once_per_spec.py", "threading"): "a lock: actors on many threads share what is known of a spec",
     ("simulation/apiserver/core.py", "threading"): "a lock: in real time the server is asked from many threads",
     ("simulation/cri/runtime.py", "threading"): "a lock: in real time the runtime is called from many threads",

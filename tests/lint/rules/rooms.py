@@ -14,6 +14,7 @@ from tests.lint.rules import Finding, Module, imported_modules
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "config": (
         "frozen_map",
+        "caches",
         "objects",
         "documents",
         "values",

@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from config.caches import LONGEST_BYTES
 from runtime.http_client.call import SHOWN_BYTES, SHOWN_PIECES, HttpAnswer, HttpCallError, get
-from runtime.http_client.request import LOCATION_CHARACTERS_AT_MOST, kept_request_of
+from runtime.http_client.request import LOCATION_CHARACTERS_AT_MOST
+from tests.kept_bytes import kept_bytes
 from tests.process_memory import resident_bytes
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -81,10 +83,10 @@ def test_redirect_targets_are_not_kept() -> None:
         server.close()
 
     asyncio.run(ask_often(20))  # whatever is kept of URLs is full from now on
-    before, kept = resident_bytes(), kept_request_of.cache_info().currsize
+    before, kept = resident_bytes(), kept_bytes()
     asyncio.run(ask_often(40))
     assert asked == 60 * 11
-    assert kept_request_of.cache_info().currsize <= kept + 1
+    assert kept_bytes() <= kept + LONGEST_BYTES
     assert resident_bytes() - before < 8 * 1024 * 1024
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+
 import h11
 import pytest
 
-from runtime.http_client.request import over_http, redirect_of, request_of
+from config.caches import MIB
+from runtime.http_client.request import READ_CHARACTERS_AT_MOST, over_http, redirect_of, request_of
 
 
 def lines(url: str, *headers: tuple[str, str]) -> list[str]:
@@ -63,6 +67,34 @@ def test_headers_of_the_pod_win_in_their_order_but_for_those_that_frame_the_conn
 def test_an_invalid_url_or_header_is_refused(url: str, headers: tuple[tuple[str, str], ...], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         request_of(url, headers, "agent/1")
+
+
+def test_a_long_path_is_asked_for_as_it_is_and_leaves_nothing_behind() -> None:
+    def ask(number: int) -> list[str]:
+        return lines(f"https://me:it@shop.example:8443/{number}%20ü/{'a' * MIB}?b=c&d#top")
+
+    assert ask(0)[:2] == [f"GET /0%20%C3%BC/{'a' * MIB}?b=c&d HTTP/1.1", "Host: shop.example:8443"]
+    assert "Authorization: Basic bWU6aXQ=" in ask(0)
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            ask(number)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 2 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_url_is_read_like_a_short_one() -> None:
+    long = "a" * READ_CHARACTERS_AT_MOST
+    assert lines(f"http://10.0.0.1:80?{long}")[0] == f"GET /?{long} HTTP/1.1"
+    assert over_http(f"https://[fd00::1]:8443/{long}") == f"http://[fd00::1]:8443/{long}"
+    with pytest.raises(ValueError, match="no host within"):
+        request_of(f"http://{long}/", (), "agent/1")
+    with pytest.raises(ValueError, match="unsupported protocol scheme"):
+        request_of(f"ftp://10.0.0.1/{long}", (), "agent/1")
+    with pytest.raises(ValueError, match="redirect of a URL"):
+        redirect_of(302, "/b", f"http://10.0.0.1:80/{long * 4}", ())
 
 
 HOST = (("Host", "shop.example"), ("X-Own", "1"))

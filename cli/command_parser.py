@@ -1,4 +1,4 @@
-"""The parser of a command's options, which knows what a mistyped one was meant to be, and prints no escape."""
+"""The options of a command: the parser knows what a mistyped one was to be, and prints no escape."""
 
 from __future__ import annotations
 

@@ -113,10 +113,13 @@ class ResizeDecided(Message, frozen=True):
 
 
 class ResourcesActuated(Message, frozen=True):
-    """PodWorker -> ResourceManagerActor: the runtime was told these resources; remember them."""
+    """PodWorker -> ResourceManagerActor: the runtime was told these resources; remember them.
+
+    `record`: them, as `actors.model.kubelet_records` writes them.
+    """
 
     uid: str
-    resources: PodResources
+    record: bytes
 
     def coalesce_key(self) -> Hashable:
         return ("actuated", self.uid)

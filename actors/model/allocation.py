@@ -21,7 +21,6 @@ from actors.model.kubelet_records import (
     KubeletRecords,
     certain,
     data_of,
-    record_from,
     record_of,
     records_in,
     resources_in,
@@ -213,9 +212,8 @@ class Book:
         if told is not None:
             self._note_told(allocation.uid, told)
 
-    def actuate(self, uid: str, told: PodResources) -> bool:
-        """Note that the runtime was told these resources. True if that is news about a known pod."""
-        record = record_from(told)
+    def actuate(self, uid: str, record: bytes) -> bool:
+        """Note the record of what the runtime was told. True if that is news about a known pod."""
         if uid not in self._records or self._told(uid) == record:
             return False
         self._note_told(uid, record)

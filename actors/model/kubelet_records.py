@@ -58,7 +58,7 @@ def record_from(has: PodResources) -> bytes:
 
     It has all containers but ephemeral ones, and the pod as a whole.
     """
-    return msgspec.json.encode({"ContainerResources": dict(has.containers), "PodLevelResources": has.whole})
+    return msgspec.json.encode({"ContainerResources": dict(has.containers.items()), "PodLevelResources": has.whole})
 
 
 def resources_in(record: bytes) -> PodResources:

@@ -126,10 +126,14 @@ class StatsListing(msgspec.Struct, frozen=True):
         `images`: of sandboxes, by id.
         """
         inside: dict[str, list[ContainerSample]] = {}
+        logs: dict[str, Mapping[str, FsReading]] = {}
         for container in self._running():
-            disk = disks.get(container.labels.get(POD_UID, ""), NO_DISK)
+            uid = container.labels.get(POD_UID, "")
+            of_pod = logs.get(uid)
+            if of_pod is None:
+                of_pod = logs[uid] = dict(disks.get(uid, NO_DISK).logs)
             stats, process = self.stats.get(container.id), processes.get(container.id)
-            sample = _container(container, stats, process, disk, rates)
+            sample = _container(container, stats, process, of_pod, rates)
             inside.setdefault(container.pod_sandbox_id, []).append(sample)
         newest: dict[str, PodSandbox] = {}
         for sandbox in self._ready():
@@ -173,7 +177,11 @@ class Rates:
 
 
 def _container(
-    container: Container, stats: ContainerStats | None, process: ProcessReading | None, disk: PodDisk, rates: Rates
+    container: Container,
+    stats: ContainerStats | None,
+    process: ProcessReading | None,
+    logs: Mapping[str, FsReading],
+    rates: Rates,
 ) -> ContainerSample:
     name = container.labels.get(CONTAINER_NAME, "")
     cgroup = None if process is None else process.cgroup
@@ -192,7 +200,7 @@ def _container(
         cpu=rates.rated(container.id, cpu),
         memory=memory,
         layer=None if stats is None else layer_of(stats.writable_layer),
-        logs=dict(disk.logs).get(name),
+        logs=logs.get(name),
         cgroup=cgroup,
         process=process,
         io_pressure=io or (None if cgroup is None else cgroup.io_pressure),

@@ -29,6 +29,7 @@ from actors.messages.admission import (
 )
 from actors.messages.history import PodWait
 from actors.messages.pods import LookAgain
+from actors.model.kubelet_records import record_from
 from actors.model.observed import ObservedPod
 from actors.model.pod_resources import PodResources, resources_of, same_resources, with_resources
 from actors.pod.one_pass import CONTINUE, Outcome, PodPass
@@ -59,6 +60,7 @@ from actors.pod_rules.resize_words import (
     since_shown,
 )
 from actors.pod_status.conditions import RESIZE_IN_PROGRESS, RESIZE_PENDING, ResizeCondition
+from actors.resources.read_ahead import read_ahead
 from config.objects import Pod, PodSpec
 from runtime.cri import CriError
 from runtime.cri.messages import LinuxContainerResources
@@ -187,6 +189,7 @@ class PodResize:
             self._decided_for = desired
         elif self._question.may_ask():
             since_s = since_shown(desired, RESIZE_PENDING)
+            read_ahead(desired, self._services.node.abilities)
             self._services.resources.tell(ResizePod(self._worker.ref, desired, since_s))
 
     def _is_undecided(self, desired: Pod) -> bool:
@@ -288,6 +291,9 @@ class PodResize:
         """Have the bounds of the cgroup written; the answer comes as a message."""
         progress.stage = stage
         if self._services.cgroups is not None:
+            for form in (pod, before):
+                if form is not None:
+                    read_ahead(form, self._services.node.abilities)
             self._services.cgroups.tell(ResizeCgroup(self._worker.ref, pod, before))
         else:
             self.cgroup_resized(CgroupResized(before is not None))
@@ -338,7 +344,7 @@ class PodResize:
         self._worker.ref.tell(LookAgain(runtime=False))
 
     def _tell_actuated(self, pod: Pod, observed: ObservedPod, told: Told) -> None:
-        self._services.resources.tell(ResourcesActuated(self._view.uid, actuated(pod, observed, told)))
+        self._services.resources.tell(ResourcesActuated(self._view.uid, record_from(actuated(pod, observed, told))))
 
     def _finish_when_shown(self, pod: Pod, observed: ObservedPod, progress: _Progress) -> None:
         if lacking := not_in_force(pod, observed, self._services.node.rules.resources):

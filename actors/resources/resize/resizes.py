@@ -80,7 +80,7 @@ class Resizes:
 
     @handles(ResourcesActuated)
     def resources_actuated(self, message: ResourcesActuated) -> None:
-        if self._keeper.book is not None and self._keeper.book.actuate(message.uid, message.resources):
+        if self._keeper.book is not None and self._keeper.book.actuate(message.uid, message.record):
             self._keeper.changed()
             self._keeper.save_later()
 

@@ -29,6 +29,7 @@ from actors.messages.events import RecordEvent
 from actors.messages.eviction import PodHere, PodsHere, WantPods
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import KnownPods, NodeObserved, TerminatePod
+from actors.model.kubelet_records import record_of
 from actors.model.pod_resources import PodResources, resources_of
 from actors.resources.abilities import Abilities
 from actors.resources.manager import WAITS_FOR_BOOK, WAITS_FOR_NODE, ResourceManagerActor
@@ -315,7 +316,7 @@ def test_the_next_manager_knows_what_was_given_and_what_the_runtime_was_told_for
     again = Scene(scene.tree, first=node())
     told = again.ask(asked, runs=True)
     assert allocated_to(told) == (resources_of(given.spec), PodResources())
-    again.tell(ResourcesActuated("a", resources_of(given.spec)))
+    again.tell(ResourcesActuated("a", record_of(given.spec)))
     again.run_until_saved()
     told = Scene(scene.tree, first=node()).ask(given, runs=True)
     assert allocated_to(told) == (resources_of(given.spec), resources_of(given.spec))

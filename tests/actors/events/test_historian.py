@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.events.historian import ASK_NS, BEGAN, GONE_MAX, SECOND_NS, HistorianActor
+from actors.events.historian import ASK_NS, BEGAN, GONE_BYTES, GONE_MAX, SECOND_NS, HistorianActor
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
 from actors.messages.history import (
     WAITING_FIRST,
@@ -94,6 +94,19 @@ def test_a_pod_that_is_gone_is_remembered_until_many_others_are(world: World):
         world.tell(note(f"n{number}", "x"), gone(f"n{number}", 7))
     assert world.story("a") is None
     assert len(world.known()) == GONE_MAX
+
+
+def test_pods_with_long_histories_that_are_gone_make_room_for_each_other(world: World):
+    world.tell(note("a", "x" * GONE_BYTES), gone("a", 7), note("small", "y"), gone("small", 7))
+    assert world.story("a") is None
+    assert world.story("small") is not None
+    long = "x" * (GONE_BYTES // 4)
+    for number in range(10):
+        world.tell(note(f"n{number}", long), gone(f"n{number}", 7), note(f"n{number}", "back"), gone(f"n{number}", 8))
+    assert [each.uid for each in world.known()] == ["n7", "n8", "n9"]
+    story = world.story("n9")
+    assert story is not None
+    assert [entry.text for entry in story.entries] == [long, "back"]
 
 
 def test_a_pod_that_comes_back_is_not_gone(world: World):

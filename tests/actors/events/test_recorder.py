@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from actors.events.kept import KEPT, PIECE
+from actors.events.kept import GONE_BYTES, KEPT, PIECE, KeptEvents
 from actors.events.recorder import FORGET_NS, EventRecorderActor, sentence
 from actors.kernel import ActorRef, ActorSystem, SimulatedDispatcher
-from actors.messages.events import PodEventsOver, RecordedEvent, RecordEvent
+from actors.messages.events import MESSAGE_LIMIT, PodEventsOver, RecordedEvent, RecordEvent
 from actors.messages.pods import ListEvents
 
 SECOND_NS = 1_000_000_000
@@ -82,6 +82,28 @@ def test_events_of_many_pods_that_are_gone_make_room_for_newer_ones(world: World
     kept = world.kept()
     assert KEPT - PIECE <= len(kept) <= KEPT
     assert [each.event.message for each in kept[-10:]] == [f"new {each}" for each in range(10)]
+
+
+def test_events_of_pods_that_are_gone_take_a_bounded_number_of_bytes():
+    kept, text = KeptEvents(), "ü" * MESSAGE_LIMIT
+    for number in range(KEPT):
+        kept.add(event(f"{number}{text}", uid=f"u{number}"), number)
+    assert len(kept.all()) == KEPT, "here they have to be looked at"
+    kept.set_aside({f"u{number}" for number in range(KEPT)})
+    left = kept.all()
+    assert 0.8 * GONE_BYTES < sum(len(each.event.message.encode()) for each in left) <= GONE_BYTES
+    assert left[-1].event.uid == f"u{KEPT - 1}"
+
+
+def test_a_long_message_loses_its_middle(world: World):
+    image = "a" * 1_000_000
+    world.tell(event(f"cannot pull {image}: no such host"), event("a" * MESSAGE_LIMIT))
+    long, short = (each.event.message for each in world.kept())
+    assert short == "a" * MESSAGE_LIMIT
+    assert len(long) == MESSAGE_LIMIT
+    assert long.startswith("cannot pull aaa")
+    assert " ...(1000026 characters)... " in long
+    assert long.endswith("aaa: no such host")
 
 
 def test_repeated_events_are_logged_less_and_less(world: World, caplog: pytest.LogCaptureFixture):

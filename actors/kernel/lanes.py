@@ -183,11 +183,12 @@ class LaneBase(abc.ABC):
 
     def _watch(self) -> None:
         """While calls wait, look again when the first call under way may be slow, or may hang."""
-        turns = self._turns
+        turns, now_ns = self._turns, self._dispatcher.now_ns()
+        if self._look is not None and self._look_ns <= now_ns + PATIENCE_NS:
+            return  # a call that begins now is not slow before that
         held_up = turns.under_way > turns.slow and turns.holds_up()
-        now_ns = self._dispatcher.now_ns()
-        if self._look is not None and not (held_up and self._look_ns > now_ns + PATIENCE_NS):
-            return  # calls that have begun since are not slow before it
+        if self._look is not None and not held_up:
+            return  # nor does it hang before that
         due_ns: list[int] = []
         if held_up:
             due_ns.append(PATIENCE_NS + next(call.started_ns for call in self._running if not call.slow))

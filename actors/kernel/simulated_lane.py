@@ -5,7 +5,7 @@ A function that returns a `Promise` simulates a call that takes long, or hangs: 
 The dispatcher draws whether a call is late or early. A late call is made when every ready actor has had a turn, so
 other actors run in between, and the agent may die there. An early call is made within the turn of its caller, as a fast
 thread would. While any call waits, no call is early: calls of one key begin in the order in which they come, but for
-those that end something. Between keys the order of their turns decides, as on threads.
+those that end something. Keys take turns, as on threads.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class SimulatedLane(LaneBase):
     def _start(self, call: LaneCall) -> None:
         """Make the call. It takes a slot only when it does not return at once."""
         call.stage = CallStage.OVER
+        self._turns.takes_no_slot(call)
         caller, context.cell = context.cell, None  # as on a thread: messages that the call sends come from no actor
         try:
             result = call.fn(*call.args)

@@ -107,7 +107,7 @@ class Line(Generic[C]):
     hanging: int = 0
     ready: Rank | None = None
 
-    def queue(self) -> OrderedDict[C, None]:
+    def next_ones(self) -> OrderedDict[C, None]:
         """Where the next call is, if any waits."""
         return self.ending or self.others
 
@@ -130,7 +130,8 @@ class Turns(Generic[C]):
         self._size = size
         self._per_key = per_key
         self._max_slow = max_slow
-        self._room = self._room_now()
+        self._room = [True, True]
+        """What a key that has a slow call may start: calls that end nothing, and those that do."""
         self._lines: dict[Hashable, Line[C]] = {}
         self._ready: dict[Rank, OrderedDict[Line[C], None]] = {rank: OrderedDict() for rank in Rank}
         self._in_a_row = 0
@@ -156,17 +157,23 @@ class Turns(Generic[C]):
         self._settle(line)
 
     def take(self) -> C | None:
-        """Take the call whose turn it is; it waits no more. None: no call may start now."""
+        """Take the call whose turn it is; it waits no more. None: no call may start now.
+
+        Then call `begin`, or `takes_no_slot`.
+        """
         rank = None if not self.waiting or self.is_full() else self._rank_of_turn()
         if rank is None:
             return None
         self._in_a_row = self._in_a_row + 1 if rank is Rank.FIRST and self._ready[Rank.NORMAL] else 0
         line, _ = self._ready[rank].popitem(last=False)
         line.ready = None
-        call, _ = line.queue().popitem(last=False)
+        call, _ = line.next_ones().popitem(last=False)
         self.waiting -= 1
-        self._settle(line)
         return call
+
+    def takes_no_slot(self, call: C) -> None:
+        """The call that was taken needs no slot, or none yet."""
+        self._settle(self._lines[call.key])
 
     # --- calls under way --------------------------------------------------------------------------------------------
 
@@ -175,8 +182,8 @@ class Turns(Generic[C]):
         line = self._lines.get(call.key)
         if line is None:
             line = self._lines[call.key] = Line(call.key)
-        self._count(line, 1, slow=line.slow > 0, hangs=False)
         call.slow = line.slow > 0
+        self._count(line, 1, slow=call.slow, hangs=0)
 
     def is_slow(self, call: C) -> None:
         """It is not counted in the size of the lane any more."""
@@ -201,19 +208,21 @@ class Turns(Generic[C]):
         self.under_way += under_way
         self.slow += slow
         self.hanging += hangs
+        if slow:
+            self._count_trouble(line)
+        self._settle(line)
+
+    def _count_trouble(self, line: Line[C]) -> None:
+        """The number of slow calls has changed: what the troubled keys may start may have changed, too."""
         if line.slow:
             self._troubled[line] = None
         else:
             self._troubled.pop(line, None)
-        self._settle(line)
-        before, self._room = self._room, self._room_now()
-        if self._room != before:
+        room = [leaves_room(ends, self.slow, self._max_slow) for ends in (False, True)]
+        if room != self._room:
+            self._room = room
             for each in tuple(self._troubled):
                 self._settle(each)
-
-    def _room_now(self) -> tuple[bool, bool]:
-        """What a key that has a slow call may start: calls that end nothing, and those that do."""
-        return leaves_room(False, self.slow, self._max_slow), leaves_room(True, self.slow, self._max_slow)
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
@@ -244,8 +253,8 @@ class Turns(Generic[C]):
 
     def _settle(self, line: Line[C]) -> None:
         """Let the line wait for a turn exactly if its next call may start; drop it when it has no calls."""
-        queue = line.queue()
-        call = next(iter(queue)) if queue else None
+        waiting = line.next_ones()
+        call = next(iter(waiting)) if waiting else None
         rank = call.rank if call is not None and self._may_start(line, call) else None
         if rank is not line.ready:
             if line.ready is not None:

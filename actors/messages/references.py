@@ -3,7 +3,7 @@
 They are config maps, secrets, services, runtime classes and tokens.
 
 Apart from `actors.messages.pods` because only those who need such objects know of them: pod workers, the
-`VolumeReconcilerActor`, the `ImagePullActor`, the `ObjectCacheActor`, the `TokenActor` and the `TrustBundlesActor`.
+`PodVolumesActor`, the `ImagePullActor`, the `ObjectCacheActor`, the `TokenActor` and the `TrustBundlesActor`.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class TrustWant(msgspec.Struct, frozen=True):
 
 
 class ReadTrustBundles(Message, frozen=True):
-    """VolumeReconcilerActor -> TrustBundlesActor: these trust anchors.
+    """PodVolumesActor -> TrustBundlesActor: these trust anchors.
 
     Answered once by `TrustBundlesRead` with the same `tag`, within seconds also while the API server is away.
     """
@@ -254,7 +254,7 @@ class CredentialBundle(msgspec.Struct, frozen=True):
 
 
 class ReadPodCertificates(Message, frozen=True):
-    """VolumeReconcilerActor -> PodCertificatesActor: the credentials of these projections of a pod.
+    """PodVolumesActor -> PodCertificatesActor: the credentials of these projections of a pod.
 
     Answered at once by `PodCertificatesRead` with the same `tag`. `ObjectsChanged` follows when there are new ones.
     """

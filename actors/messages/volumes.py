@@ -1,4 +1,6 @@
-"""Messages between pod workers, the sync loop and `VolumeReconcilerActor`.
+"""Messages between pod workers, the sync loop, `VolumeReconcilerActor` and its children.
+
+The reconciler passes requests on to the `PodVolumesActor` of the pod, which answers.
 
 See `actors/messages/pods.py`.
 """
@@ -44,7 +46,7 @@ class PrepareVolumes(Message, frozen=True):
 
 
 class RenewVolumes(SoleMessage, frozen=True):
-    """VolumeReconcilerActor, SyncLoopActor -> PodWorker: ask again for your volumes, to renew them.
+    """SyncLoopActor -> PodWorker: ask again for your volumes, to renew them.
 
     Only if the pod runs.
     """
@@ -55,7 +57,7 @@ class VolumeReconcilerStarted(SoleMessage, frozen=True):
 
 
 class VolumesPrepared(Message, frozen=True):
-    """VolumeReconcilerActor -> PodWorker: volume name -> path on the host.
+    """PodVolumesActor -> PodWorker: volume name -> path on the host.
 
     `error` is empty when all are there.
 
@@ -103,7 +105,7 @@ class PrepareSubPaths(Message, frozen=True):
 
 
 class SubPathsPrepared(Message, frozen=True):
-    """VolumeReconcilerActor -> PodWorker: index of the mount -> path on the host.
+    """PodVolumesActor -> PodWorker: index of the mount -> path on the host.
 
     `error` is empty when all is well.
     """

@@ -12,7 +12,7 @@ PAGE = StatePage(
     "volume_states",
     "The states of directories, volumes and devices",
     """`actors/volumes/state.py` holds the table and the theory of operation. Each directory of a pod, volume of a pod
-and device that pods share has such a state. `actors/volumes/plan.py` decides what to do next.""",
+and device that pods share has such a state. `actors/volumes/plan.py` decides the next step for one of them.""",
     TABLE,
     last=ThingStage.ABSENT,
 )

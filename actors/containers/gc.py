@@ -136,6 +136,8 @@ class ContainerGCActor(Actor):
         """Deaths or announcements were lost: remove nothing unknown before the next `KnownPods`.
 
         Workers repeat their requests after a while.
+
+        Work: constant.
         """
         self._known = None
         self.ref.tell(BeginContainerPass())
@@ -144,16 +146,19 @@ class ContainerGCActor(Actor):
 
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
+        """Work: constant."""
         self._workers.add(message.uid)
         self._since_known.add(message.uid)
         self._finished.discard(message.uid)
 
     @handles(PodFinished)
     def pod_finished(self, message: PodFinished) -> None:
+        """Work: constant."""
         self._finished.add(message.uid)
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
+        """Work: all pods."""
         first = self._known is None
         self._known = message.uids
         # A pod has ended that is not known and has not announced itself since the last `KnownPods`.
@@ -181,6 +186,7 @@ class ContainerGCActor(Actor):
 
     @handles(CollectPod)
     def collect_pod(self, message: CollectPod) -> None:
+        """Work: constant."""
         if message.uid in self._collecting:
             # Drop the worker's `remains`: they are out of date after the collection under way. By then a pod of the
             # same UID may run, with the same log directory.
@@ -206,6 +212,7 @@ class ContainerGCActor(Actor):
 
     @handles(Collected)
     def collected(self, message: Collected) -> None:
+        """Work: constant."""
         if self._at_work.pop(message.collector, None) is None:
             return  # a collector from before a restart of this actor
         if len(self._idle) < IDLE_COLLECTORS:
@@ -217,6 +224,7 @@ class ContainerGCActor(Actor):
     @handles(ActorStopped)
     def collector_stopped(self, message: ActorStopped) -> None:
         # An idle collector may fail too; do not give it the next pod.
+        """Work: constant."""
         self._idle = [each for each in self._idle if each is not message.ref]
         uid = self._at_work.pop(message.ref, None)
         if uid is not None:
@@ -235,18 +243,21 @@ class ContainerGCActor(Actor):
 
     @handles(ContainersDied)
     def containers_died(self, message: ContainersDied) -> None:
+        """Work: the containers that have died."""
         if not self._deaths:
             self.after(GATHER_NS, LookAtDeaths())
         self._deaths.update(message.died)
 
     @handles(LookAtDeaths)
     def look_at_deaths(self, _: LookAtDeaths) -> None:
+        """Work: the containers that have died."""
         self._list()
 
     # --- every minute, and on demand --------------------------------------------------------------------------------
 
     @handles(ReclaimContainers)
     def reclaim(self, message: ReclaimContainers) -> None:
+        """Work: the containers that have died."""
         self._askers[message.asker.path] = message.asker
         self._pass_is_due = True
         self._list()
@@ -261,6 +272,7 @@ class ContainerGCActor(Actor):
 
     @handles(BeginContainerPass)
     def begin_pass(self, _: BeginContainerPass) -> None:
+        """Work: the containers that have died."""
         self._pass_is_due = True
         self._list()
 
@@ -282,6 +294,7 @@ class ContainerGCActor(Actor):
 
     @handles(DeadListed)
     def dead_listed(self, message: DeadListed) -> None:
+        """Work: all containers that the runtime lists."""
         self._listing = False
         if message.error:
             self.log.warning("dead containers cannot be listed: %s", message.error)
@@ -365,6 +378,7 @@ class ContainerGCActor(Actor):
 
     @handles(Removed)
     def removed(self, message: Removed) -> None:
+        """Work: constant."""
         self._errors += message.errors
         self._work_ended(message.remover.name)
 
@@ -383,7 +397,10 @@ class ContainerGCActor(Actor):
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:
-        """The failed child has lost its work; the next pass finds what is left."""
+        """The failed child has lost its work; the next pass finds what is left.
+
+        Work: constant.
+        """
         if message.name == LISTER:
             self._listing = False
             self._answer_if_done(f"the list failed: {message.cause}")

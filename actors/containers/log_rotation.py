@@ -77,12 +77,14 @@ class LogRotationActor(Actor):
 
     @handles(LookAtLogs)
     def look(self, _: LookAtLogs) -> None:
+        """Work: constant."""
         if not self._looking:
             self._looking = True
             self.children[SURVEYOR].tell(MeasureLogs())
 
     @handles(LogsMeasured)
     def measured(self, message: LogsMeasured) -> None:
+        """Work: the logs of all running containers."""
         self._looking = False
         if message.error:
             if message.runtime_is_away:
@@ -133,6 +135,7 @@ class LogRotationActor(Actor):
 
     @handles(LogRotated)
     def rotated(self, message: LogRotated) -> None:
+        """Work: the rotated files of one log."""
         work = message.work
         self._ended(message.child.name, work.log.path)
         self._say(work.log.path, message.error)
@@ -146,6 +149,7 @@ class LogRotationActor(Actor):
 
     @handles(LogCompressed)
     def compressed(self, message: LogCompressed) -> None:
+        """Work: constant."""
         self._ended(message.child.name, message.work.path)
         self._say(message.work.path, message.error)
         self._give_work()
@@ -156,7 +160,10 @@ class LogRotationActor(Actor):
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:
-        """The failed child has lost its work; the next check finds what is left."""
+        """The failed child has lost its work; the next check finds what is left.
+
+        Work: constant.
+        """
         if message.name == SURVEYOR:
             self._looking = False
         work = self._busy.get(message.name)

@@ -139,6 +139,7 @@ class LogSurveyor(LogChild):
 
     @handles(MeasureLogs)
     async def measure(self, _: MeasureLogs) -> None:
+        """Work: all containers that the runtime lists."""
         tools = self.tools
         try:
             listing = tools.cri.call(LIST_CONTAINERS, _RUNNING)
@@ -171,6 +172,7 @@ class LogSurveyor(LogChild):
 class LogRotator(LogChild):
     @handles(TendLog)
     async def tend(self, work: TendLog) -> None:
+        """Work: the files of one log."""
         try:
             if work.operation is LogOperation.REOPEN:
                 await self._reopen(work.log)
@@ -219,6 +221,7 @@ class LogRotator(LogChild):
 class LogCompressor(LogChild):
     @handles(CompressLog)
     async def compress(self, work: CompressLog) -> None:
+        """Work: constant."""
         error = ""
         try:
             files, key = self.tools.files, logs_key(work.log.pod_directory)

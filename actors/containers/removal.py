@@ -201,6 +201,7 @@ class GcChild(Actor):
 class DeadLister(GcChild):
     @handles(ListDead)
     async def list_dead(self, message: ListDead) -> None:
+        """Work: one reference to each that is listed."""
         try:
             self.parent.tell(await below(message.trace, self._listed(message)))
         except Failures as failure:
@@ -228,6 +229,7 @@ class Remover(GcChild):
 
     @handles(Remove)
     async def remove(self, message: Remove) -> None:
+        """Work: a few containers, or what a pass has found of sandboxes and logs."""
         self._errors, self._removed = [], 0
         await below(message.trace, self._remove(message))
         self.parent.tell(Removed(self.ref, self._removed, tuple(self._errors)))
@@ -258,6 +260,7 @@ class PodCollector(GcChild):
 
     @handles(CollectPod)
     async def collect_pod(self, message: CollectPod) -> None:
+        """Work: the remains of one pod; it collects no other meanwhile."""
         try:
             error = await self._collect(message)
         except Failures as failure:

@@ -171,6 +171,7 @@ class HistorianActor(Actor):
 
     @handles(NoteHistory)
     def note(self, message: NoteHistory) -> None:
+        """Work: the few entries and waits that a worker tells at most."""
         history = self._histories.get(message.uid) or self._back(message.uid)
         if history is None:
             if not message.name:
@@ -221,6 +222,8 @@ class HistorianActor(Actor):
         Each worker tells what its pod waits for when that changes. For pods without a worker, ask a minute after the
         last loss. Losses soon end: the waiting messages of one pod are one, so a loss takes more pods within a second
         than the mailbox has places.
+
+        Work: constant.
         """
         self.log.warning(
             "%d entries of pods' histories are lost: more happened than could be taken down", message.dropped
@@ -229,19 +232,26 @@ class HistorianActor(Actor):
 
     @handles(AskWhoIsKnown)
     def ask_who_is_known(self, _: AskWhoIsKnown) -> None:
-        """Repeat until there is an answer: a sync loop that has just begun does not know yet."""
+        """Repeat until there is an answer: a sync loop that has just begun does not know yet.
+
+        Work: constant.
+        """
         self._sync_loop.tell(WantKnownPods(self.ref))
         self.after(ASK_NS, AskWhoIsKnown())
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
-        """End the histories of pods whose end was lost."""
+        """End the histories of pods whose end was lost.
+
+        Work: all pods.
+        """
         self.cancel_timer(AskWhoIsKnown)
         for uid in [each for each in self._histories if each not in message.uids]:
             self.note(gone(uid, self.wall_ns()))
 
     @handles(TellHistory)
     def tell_history(self, question: TellHistory) -> PodStory | None:
+        """Work: the few entries that one history keeps."""
         history = self._histories.get(question.uid)
         if history is not None:
             return history.story(question.uid)
@@ -250,6 +260,7 @@ class HistorianActor(Actor):
 
     @handles(ListHistories)
     def list_histories(self, _: ListHistories) -> tuple[KnownPod, ...]:
+        """Work: all pods."""
         stories = map(_decode, self._gone.values())
         gone_ones = tuple(KnownPod(each.uid, each.namespace, each.name, gone=True) for each in stories)
         here = (KnownPod(uid, each.namespace, each.name, gone=False) for uid, each in self._histories.items())

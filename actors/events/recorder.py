@@ -101,6 +101,7 @@ class EventRecorderActor(Actor):
 
     @handles(RecordEvent)
     def record(self, message: RecordEvent) -> None:
+        """Work: constant."""
         wall_ns = self.wall_ns()
         recorded = self._kept.add(message, wall_ns)
         if recorded.count & (recorded.count - 1) == 0:
@@ -112,20 +113,24 @@ class EventRecorderActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, message: MailboxOverflowed) -> None:
+        """Work: constant."""
         self.log.warning("%d events came too fast and were dropped", message.dropped)
 
     @handles(ListEvents)
     def list_events(self, _: ListEvents) -> tuple[RecordedEvent, ...]:
+        """Work: all events that are kept."""
         return self._kept.all()
 
     @handles(PodEventsOver)
     def pod_events_over(self, message: PodEventsOver) -> None:
+        """Work: constant."""
         if not self._gone:
             self.after(FORGET_NS, ForgetGone())
         self._gone.add(message.uid)
 
     @handles(ForgetGone)
     def forget_gone(self, _: ForgetGone) -> None:
+        """Work: all events and series that are kept."""
         gone, self._gone = self._gone, set()
         self._kept.set_aside(gone)
         self._correlation.forget(gone)
@@ -148,6 +153,7 @@ class EventRecorderActor(Actor):
 
     @handles(RecorderRestOver)
     def rest_over(self, _: RecorderRestOver) -> None:
+        """Work: the few calls that may begin."""
         self._resting = False
         self._pump()
 
@@ -180,6 +186,7 @@ class EventRecorderActor(Actor):
 
     @handles(EventCallEnded)
     def call_ended(self, message: EventCallEnded) -> None:
+        """Work: the few calls that may begin."""
         series = self._calls.pop(message.number)
         series.sending = False
         error = message.error
@@ -231,6 +238,7 @@ class EventRecorderActor(Actor):
 
     @handles(RecorderPauseOver)
     def pause_over(self, _: RecorderPauseOver) -> None:
+        """Work: the few calls that may begin."""
         self._pausing = False
         self._pump()
 

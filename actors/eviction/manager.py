@@ -104,6 +104,7 @@ class EvictionActor(Actor):
 
     @handles(MemoryRead)
     def memory_read(self, message: MemoryRead) -> None:
+        """Work: the victims in the record."""
         if message.error:
             self.log.warning("the victims that an earlier agent chose cannot be read: %s", message.error)
         self._doomed.recall(message.victims)
@@ -119,6 +120,7 @@ class EvictionActor(Actor):
 
     @handles(LimitedPodSeen)
     def limited_pod_seen(self, _: LimitedPodSeen) -> None:
+        """Work: constant."""
         if self._configuration.local_storage_capacity_isolation and not self._has_limits:
             self._has_limits = True
             if self._step is EvictionStep.IDLE and not self._configured:
@@ -126,11 +128,15 @@ class EvictionActor(Actor):
 
     @handles(MemoryRanShort)
     def memory_ran_short(self, _: MemoryRanShort) -> None:
-        """Begin a pass now. The timer of the regular pass stays."""
+        """Begin a pass now. The timer of the regular pass stays.
+
+        Work: constant.
+        """
         self.begin_pass(BeginEvictionPass())
 
     @handles(BeginEvictionPass)
     def begin_pass(self, _: BeginEvictionPass) -> None:
+        """Work: constant."""
         if not self._read or self._step is not EvictionStep.IDLE:
             return
         self._freed = False
@@ -154,6 +160,7 @@ class EvictionActor(Actor):
 
     @handles(StepIsLate)
     def step_is_late(self, message: StepIsLate) -> None:
+        """Work: constant."""
         if message.step is not self._step:
             return
         if self._step is EvictionStep.FREEING:
@@ -176,6 +183,7 @@ class EvictionActor(Actor):
 
     @handles(StatsTaken)
     def stats_taken(self, message: StatsTaken) -> None:
+        """Work: constant."""
         if self._step is not EvictionStep.LOOKING:
             return
         sample = message.sample
@@ -215,7 +223,10 @@ class EvictionActor(Actor):
 
     @handles(NodeStatusStarted, ResourceManagerStarted)
     def publish_again(self, _: NodeStatusStarted | ResourceManagerStarted) -> None:
-        """Publish the shortages at once: until then the node would look healthy."""
+        """Publish the shortages at once: until then the node would look healthy.
+
+        Work: constant.
+        """
         if self._published is not None:
             self._publish()
 
@@ -227,6 +238,7 @@ class EvictionActor(Actor):
 
     @handles(PodsHere)
     def pods_here(self, message: PodsHere) -> None:
+        """Work: all pods; and their containers and volumes, if one may have to go."""
         self._doomed.notice(message.pods)
         if self._step is EvictionStep.ENDING:
             self._see_the_end(message)
@@ -319,6 +331,7 @@ class EvictionActor(Actor):
 
     @handles(PollEnd)
     def poll_end(self, _: PollEnd) -> None:
+        """Work: constant."""
         if self._step is EvictionStep.ENDING:
             self._tools.sync_loop.tell(WantPods(self.ref))
 
@@ -355,6 +368,7 @@ class EvictionActor(Actor):
 
     @handles(ContainersReclaimed, ImagesReclaimed)
     def reclaimed(self, message: ContainersReclaimed | ImagesReclaimed) -> None:
+        """Work: constant."""
         if message.error:
             self.log.warning("some unused containers or images could not be removed: %s", message.error)
         if self._step is EvictionStep.FREEING and not self._free_next():
@@ -388,6 +402,7 @@ class EvictionActor(Actor):
 
     @handles(MemorySaved)
     def memory_saved(self, message: MemorySaved) -> None:
+        """Work: constant."""
         if message.error:
             self._written = None
             self.log.warning("the conditions of the node and the chosen victims cannot be saved: %s", message.error)

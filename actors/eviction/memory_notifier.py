@@ -84,6 +84,7 @@ class MemoryNotifierActor(Actor):
 
     @handles(RenewMarks)
     def renew(self, _: RenewMarks) -> None:
+        """Work: constant."""
         watch = self._watch
         if self._renewing or watch is None:
             return
@@ -96,6 +97,7 @@ class MemoryNotifierActor(Actor):
 
     @handles(MarksRenewed)
     def renewed(self, message: MarksRenewed) -> None:
+        """Work: constant."""
         self._renewing = False
         if message.problems != self._said:
             for problem in message.problems:
@@ -104,6 +106,7 @@ class MemoryNotifierActor(Actor):
 
     @handles(MemoryPassed)
     def passed(self, _: MemoryPassed) -> None:
+        """Work: constant."""
         if self._pausing:
             self._again = True
             return
@@ -113,6 +116,7 @@ class MemoryNotifierActor(Actor):
 
     @handles(NotifierPauseOver)
     def pause_over(self, _: NotifierPauseOver) -> None:
+        """Work: constant."""
         self._pausing = False
         if self._again:
             self.passed(MemoryPassed())

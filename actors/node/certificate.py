@@ -143,6 +143,7 @@ class NodeCertificateActor(Actor):
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
+        """Work: constant."""
         names = serving_names(message.node) if self._purpose.named else ()
         if names and names != self._names:
             self._names = names
@@ -150,6 +151,7 @@ class NodeCertificateActor(Actor):
 
     @handles(Consider)
     async def consider(self, _: Consider) -> None:
+        """Work: constant."""
         if not self._request:
             # Subscribe each time: the actor that follows the node may have been restarted.
             self._node_status.tell(FollowNode(self.ref))
@@ -202,6 +204,7 @@ class NodeCertificateActor(Actor):
 
     @handles(LookAtRequest)
     async def look_at_request(self, _: LookAtRequest) -> None:
+        """Work: constant."""
         if not self._request:
             return
         call = get(CERTIFICATE_SIGNING_REQUESTS, "", self._request)

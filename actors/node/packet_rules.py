@@ -87,6 +87,7 @@ class PacketRulesActor(Actor):
 
     @handles(LookAfterRules)
     def look(self, _: LookAfterRules) -> None:
+        """Work: constant."""
         if self._looking:
             return
         self._looking = True
@@ -110,6 +111,7 @@ class PacketRulesActor(Actor):
 
     @handles(RulesLookedAfter)
     def looked(self, message: RulesLookedAfter) -> None:
+        """Work: constant."""
         self._looking = False
         for family in message.made:
             why = "they were gone" if self._made else "at the start"

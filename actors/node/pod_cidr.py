@@ -42,12 +42,14 @@ class PodCidrActor(Actor):
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
+        """Work: constant."""
         spec = message.node.spec
         self._wanted = ",".join(spec.pod_cidrs) or spec.pod_cidr or ""
         self._tell()
 
     @handles(TellCidrAgain)
     def tell_again(self, _: TellCidrAgain) -> None:
+        """Work: constant."""
         self._tell()
 
     def _tell(self) -> None:
@@ -63,6 +65,7 @@ class PodCidrActor(Actor):
 
     @handles(CidrTold)
     def told(self, message: CidrTold) -> None:
+        """Work: constant."""
         self._telling = ""
         if message.error:
             self.log.warning("the runtime does not take the pods' addresses %s: %s", message.cidr, message.error)

@@ -51,6 +51,7 @@ class ResolverCheckActor(Actor):
 
     @handles(CheckResolver)
     def check(self, _: CheckResolver) -> None:
+        """Work: constant."""
         if self._reading:
             return
         self._reading = True
@@ -62,6 +63,7 @@ class ResolverCheckActor(Actor):
 
     @handles(ResolverRead)
     def read(self, message: ResolverRead) -> None:
+        """Work: constant."""
         self._reading = False
         faults = self._faults(message)
         if faults != self._said:

@@ -178,6 +178,7 @@ class ShutdownActor(Actor):
 
     @handles(StateRead)
     def state_read(self, message: StateRead) -> None:
+        """Work: constant."""
         if message.error:
             self.log.warning("it is unknown whether the machine was going down: %s", message.error)
         self._shutdown = message.shutdown or NO_SHUTDOWN
@@ -192,6 +193,7 @@ class ShutdownActor(Actor):
 
     @handles(HoldMachine)
     def hold_machine(self, _: HoldMachine) -> None:
+        """Work: constant."""
         machine, me, least_ns = self._tools.machine, self.ref, self._whole_ns
 
         def changed(going_down: bool) -> None:
@@ -204,6 +206,7 @@ class ShutdownActor(Actor):
 
     @handles(MachineHeld)
     def machine_held(self, message: MachineHeld) -> None:
+        """Work: constant."""
         hold = message.hold
         if hold is None:
             self._say_once(f"this node is not told when the machine goes down: {message.error}")
@@ -224,6 +227,7 @@ class ShutdownActor(Actor):
 
     @handles(MachineChanged)
     def machine_changed(self, message: MachineChanged) -> None:
+        """Work: constant."""
         if message.going_down:
             self._begin()
         elif self._stage is not ShutdownStage.WATCHING:
@@ -232,6 +236,7 @@ class ShutdownActor(Actor):
 
     @handles(HoldLost)
     def hold_lost(self, message: HoldLost) -> None:
+        """Work: constant."""
         self._say_once(f"this node is no longer told when the machine goes down: {message.why}")
         self._hold_later()
 
@@ -268,6 +273,7 @@ class ShutdownActor(Actor):
 
     @handles(TimeIsOver)
     def time_is_over(self, _: TimeIsOver) -> None:
+        """Work: constant."""
         if self._stage is ShutdownStage.ENDING:
             self.log.warning("the time for the end of pods is over")
             self._end()
@@ -286,6 +292,7 @@ class ShutdownActor(Actor):
 
     @handles(StateSaved)
     def state_saved(self, message: StateSaved) -> None:
+        """Work: constant."""
         if message.error:
             self.log.warning("the state of the shutdown cannot be saved: %s", message.error)
         if self._lets_go and self._hold is not None:
@@ -309,12 +316,14 @@ class ShutdownActor(Actor):
 
     @handles(PollPods)
     def poll(self, _: PollPods) -> None:
+        """Work: constant."""
         if self._stage is ShutdownStage.ENDING:
             self._tools.sync_loop.tell(WantPods(self.ref))
             self.after(POLL_NS, PollPods(), key="poll")
 
     @handles(PodsHere)
     def pods_here(self, message: PodsHere) -> None:
+        """Work: all pods."""
         if self._stage is not ShutdownStage.ENDING:
             return
         now_ns = self.now_ns()
@@ -348,6 +357,7 @@ class ShutdownActor(Actor):
 
     @handles(Unwritten)
     def unwritten(self, message: Unwritten) -> None:
+        """Work: all pods."""
         if self._stage is ShutdownStage.ENDING and self._statuses_until_ns is not None and not message.uids:
             self._end()
 
@@ -380,6 +390,7 @@ class ShutdownActor(Actor):
 
     @handles(TellShutdownAgain, NodeStatusStarted)
     def tell_again(self, _: TellShutdownAgain | NodeStatusStarted) -> None:
+        """Work: constant."""
         if self._presumed or self._stage is not ShutdownStage.WATCHING:
             self._tell(True)
 

@@ -91,10 +91,12 @@ class NodeStatsActor(Actor):
 
     @handles(TakeStats)
     async def take(self, message: TakeStats) -> NodeSample:
+        """Work: all containers that the runtime lists, and the volumes of their pods."""
         return await self._fresh(message.max_age_ns)
 
     @handles(WantStats)
     async def want(self, message: WantStats) -> None:
+        """Work: all containers that the runtime lists, and the volumes of their pods."""
         sample = await self._fresh(message.max_age_ns) if message.pods else await self._take_node()
         message.asker.tell(StatsTaken(sample, message.pods))
 

@@ -54,9 +54,11 @@ class NodeSupervisor(Actor):
 
     @handles(AskAround)
     def ask_who_rests(self, _: AskAround) -> None:
+        """Work: all actors but those of pods."""
         self.ask_around()
 
     @handles(ChildFailed)
     def child_failed(self, message: ChildFailed) -> None:
+        """Work: constant."""
         if message.parked:
             self.log.error("%s keeps failing and is tried once a minute: %s", message.name, message.cause)

@@ -55,6 +55,7 @@ class EventGatherer(Actor):
 
     @handles(PodEventSeen)
     def event_seen(self, message: PodEventSeen) -> None:
+        """Work: the states in an event, and a copy of those that wait for its pod."""
         before = self._shown.get(message.uid)
         self._shown[message.uid] = message.shown if before is None else both(message.shown, before)
         if not self.has_mail():

@@ -66,6 +66,7 @@ class OomWatcherActor(Actor):
 
     @handles(ListenAgain)
     def listen_again(self, _: ListenAgain) -> None:
+        """Work: constant."""
         ref = self.ref
         try:
             self._following = self._oom_log.follow(
@@ -76,12 +77,14 @@ class OomWatcherActor(Actor):
 
     @handles(KernelFellSilent)
     def kernel_fell_silent(self, message: KernelFellSilent) -> None:
+        """Work: constant."""
         self.log.warning("the kernel's log has ended: %s", message.reason)
         self._following = None
         self.after(AGAIN_NS, ListenAgain())
 
     @handles(ProcessKilled)
     def process_killed(self, message: ProcessKilled) -> None:
+        """Work: constant."""
         kill = message.kill
         self._meters.count(names.OOM_KILLS, scope_of(kill))
         self.log.warning("%s", log_words(kill))

@@ -192,11 +192,13 @@ class PlegActor(Actor):
 
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
+        """Work: constant."""
         self._workers[message.uid] = message.worker
         self.watch(message.worker)
 
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
+        """Work: constant."""
         uid = message.ref.name
         if self._workers.get(uid) is message.ref:
             del self._workers[uid]
@@ -207,19 +209,25 @@ class PlegActor(Actor):
         """Hints were lost: all workers look again, once for all hints lost within a while.
 
         Looking is always safe.
+
+        Work: constant.
         """
         self._meters.count(names.PLEG_DISCARDED)
         self.after(EVERYBODY_NS, EverybodyLooks(), key="everybody")
 
     @handles(EverybodyLooks)
     def everybody_looks(self, _: EverybodyLooks) -> None:
-        """The lost messages may include a worker's announcement or a `Relist`, so renew both."""
+        """The lost messages may include a worker's announcement or a `Relist`, so renew both.
+
+        Work: constant.
+        """
         self._sync_loop.tell(PlegStarted())
         if self._next_list_at_ns is None or self._next_list_at_ns < self.now_ns():
             self.relist(Relist())
 
     @handles(WorkersKnown)
     def workers_known(self, message: WorkersKnown) -> None:
+        """Work: all pods."""
         self._workers = dict(message.workers)
         for worker in self._workers.values():
             self.watch(worker)
@@ -227,7 +235,10 @@ class PlegActor(Actor):
 
     @handles(SyncLoopStarted)
     def sync_loop_started(self, _: SyncLoopStarted) -> None:
-        """Repeat the report of unknown pods, even an empty one: the restarted sync loop has lost it."""
+        """Repeat the report of unknown pods, even an empty one: the restarted sync loop has lost it.
+
+        Work: all containers that the runtime lists.
+        """
         if self._listed_at_ns is not None:
             self._tell_strangers(anyway=True)
 
@@ -235,6 +246,7 @@ class PlegActor(Actor):
 
     @handles(Relist)
     def relist(self, _: Relist) -> None:
+        """Work: constant."""
         if self._listing is not None:
             return
         before_ns, self._asked_at_ns = self._asked_at_ns, self.now_ns()
@@ -249,6 +261,7 @@ class PlegActor(Actor):
 
     @handles(ListEnded)
     def list_ended(self, message: ListEnded) -> None:
+        """Work: all containers that the runtime lists; only the changed ones one by one."""
         if message.asked_at_ns != self._asked_at_ns or self._listing is None:
             return
         sandboxes, containers = self._listing
@@ -332,6 +345,7 @@ class PlegActor(Actor):
 
     @handles(OpenStream)
     def open_stream(self, _: OpenStream) -> None:
+        """Work: constant."""
         ref, gatherer = self.ref, self.children[GATHERER]
         # As an effect the end is never refused. A lost end would leave the stream closed for good.
         end: Promise[EventStreamEnded] = Promise()
@@ -356,6 +370,7 @@ class PlegActor(Actor):
 
     @handles(EventHint)
     def event_hint(self, message: EventHint) -> None:
+        """Work: the states in an event, and a copy of those that wait for its pod."""
         worker = self._workers.get(message.uid)
         if worker is None:
             self.list_within(RELIST_NS)
@@ -366,7 +381,10 @@ class PlegActor(Actor):
 
     @handles(EventsGathered)
     def events_gathered(self, message: EventsGathered) -> None:
-        """Pass the states on to the workers. Ignore pods with no worker and no containers."""
+        """Pass the states on to the workers. Ignore pods with no worker and no containers.
+
+        Work: the pods that have had events.
+        """
         for uid, shown in message.shown.items():
             worker = self._workers.get(uid)
             if worker is not None:
@@ -376,6 +394,7 @@ class PlegActor(Actor):
 
     @handles(EventStreamEnded)
     def stream_ended(self, message: EventStreamEnded) -> None:
+        """Work: constant."""
         self._stream = None
         self.list_within(0)
         if message.served:
@@ -388,10 +407,12 @@ class PlegActor(Actor):
 
     @handles(CountRunning)
     def count_running(self, _: CountRunning) -> RunningCount:
+        """Work: all containers that the runtime lists."""
         return count_of(self._picture)
 
     @handles(DescribePleg)
     def describe(self, _: DescribePleg) -> tuple[int, int, bool]:
+        """Work: constant."""
         age_ns = -1 if self._listed_at_ns is None else self.now_ns() - self._listed_at_ns
         return age_ns, len(self._picture.entries), self._stream is not None
 

@@ -65,6 +65,7 @@ class RuntimeMonitorActor(Actor):
 
     @handles(PollRuntime)
     async def poll(self, _: PollRuntime) -> None:
+        """Work: constant."""
         silent_since_ns: int | None = None
         try:
             error, network_error = await self._ask()
@@ -121,6 +122,7 @@ class RuntimeMonitorActor(Actor):
 
     @handles(SyncLoopStarted)
     def sync_loop_started(self, _: SyncLoopStarted) -> None:
+        """Work: constant."""
         if self._told is not None:
             self._sync_loop.tell(self._told)
 
@@ -137,4 +139,5 @@ class RuntimeMonitorActor(Actor):
 
     @handles(DescribeRuntime)
     def describe(self, _: DescribeRuntime) -> VersionResponse | None:
+        """Work: constant."""
         return self._version

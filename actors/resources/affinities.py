@@ -47,6 +47,7 @@ class Affinities:
 
     @handles(AffinityRead)
     def affinity_read(self, message: AffinityRead) -> None:
+        """Work: constant: the affinity has been evaluated."""
         self._read[message.uid] = message.node.metadata.labels
         self._on_read(message.uid, message.node, message.again)
 

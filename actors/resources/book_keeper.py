@@ -98,6 +98,7 @@ class BookKeeper:
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
+        """Work: all pods."""
         self.book = Book(message.kept or NOTHING_KEPT)
         if message.error:
             self._manager.log.warning("the allocations of pods cannot be read, and are made anew: %s", message.error)
@@ -118,6 +119,7 @@ class BookKeeper:
 
     @handles(SaveLate)
     def save_late(self, message: SaveLate) -> None:
+        """Work: one reference to each pod in the book."""
         if not self._saves.late(message.number):
             return
         self._manager.log.warning("%s", WAITS_FOR_DISK)
@@ -126,6 +128,7 @@ class BookKeeper:
 
     @handles(BookSaved)
     def book_saved(self, message: BookSaved) -> None:
+        """Work: one reference to each pod in the book."""
         self._manager.cancel_timer(("save", message.number))
         version = self._saves.ended(message.number, message.error)
         if message.error:
@@ -144,6 +147,7 @@ class BookKeeper:
 
     @handles(SaveAgain)
     def save_again(self, _: SaveAgain) -> None:
+        """Work: one reference to each pod in the book."""
         self._saves_later = False
         self.save()
 

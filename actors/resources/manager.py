@@ -149,6 +149,7 @@ class ResourceManagerActor(Actor):
 
     @handles(AdmitPod)
     def admit_pod(self, message: AdmitPod) -> None:
+        """Work: one reference to each pod in the book: the worker has read its own (`read_ahead`)."""
         uid = message.pod.metadata.uid
         self._workers[uid] = message.worker
         self._asking[uid] = message
@@ -294,11 +295,15 @@ class ResourceManagerActor(Actor):
 
     @handles(AllocationReleased)
     def released(self, message: AllocationReleased) -> None:
+        """Work: the pods that wait for room."""
         self._forget(message.uid)
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
-        """Release what the book holds of pods that went while no agent was here."""
+        """Release what the book holds of pods that went while no agent was here.
+
+        Work: all pods.
+        """
         for allocation in list(self._keeper.book or ()):
             if allocation.uid not in message.uids and allocation.uid not in self._workers:
                 self._release(allocation.uid)
@@ -331,22 +336,26 @@ class ResourceManagerActor(Actor):
 
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
+        """Work: constant."""
         self._workers[message.uid] = message.worker
 
     # --- the node ---------------------------------------------------------------------------------------------------
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
+        """Work: the pods that wait for an answer."""
         self._node = message.node
         self._consider_all()
         self._resizes.try_all(PERIODIC_RETRY)
 
     @handles(NodePressureObserved)
     def pressure_observed(self, message: NodePressureObserved) -> None:
+        """Work: constant."""
         self._pressure = NodePressure(message.memory, message.disk, message.pid)
 
     @handles(NodeShutdownObserved)
     def shutdown_observed(self, message: NodeShutdownObserved) -> None:
+        """Work: the pods that wait for an answer."""
         stays = self._going_down and not message.going_down
         self._going_down = message.going_down
         if stays:
@@ -361,7 +370,10 @@ class ResourceManagerActor(Actor):
 
     @handles(NodeRead)
     def node_read(self, message: NodeRead) -> None:
-        """Decide by the labels read now; if the read failed, by the known ones."""
+        """Decide by the labels read now; if the read failed, by the known ones.
+
+        Work: the pods that wait for an answer.
+        """
         self._reading_node = False
         node = message.node or self._node
         doubtful, self._doubtful = self._doubtful, set()

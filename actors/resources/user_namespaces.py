@@ -44,6 +44,7 @@ class UserNamespaceActor(Actor):
 
     @handles(AssignIds)
     async def assign(self, message: AssignIds) -> None:
+        """Work: constant."""
         try:
             answer = IdsAssigned(await self._ids_of(message.uid))
         except (IdRangeError, OSError, DeadlineExceededError, LaneExhaustedError) as failure:
@@ -52,6 +53,7 @@ class UserNamespaceActor(Actor):
 
     @handles(ReleaseIds)
     async def release(self, message: ReleaseIds) -> None:
+        """Work: constant."""
         slots = self._slots
         known = slots is not None and slots.of(message.uid) is not None
         if slots is not None and not known and message.uid not in self._refused:

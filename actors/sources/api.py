@@ -128,12 +128,14 @@ class ApiSourceActor(Follower):
 
     @handles(TellEchoes)
     def tell_echoes(self, _: TellEchoes) -> None:
+        """Work: one reference to each changed pod."""
         self._changed.update(self._echoes)
         self._echoes.clear()
         self.tell_changes(TellChanges())
 
     @handles(TellChanges)
     def tell_changes(self, _: TellChanges) -> None:
+        """Work: one reference to each changed pod."""
         if not self._changed and not self._gone:
             return
         if self._last_forms:
@@ -146,7 +148,10 @@ class ApiSourceActor(Follower):
 
     @handles(ReadAgain)
     def read_again(self, _: ReadAgain) -> None:
-        """Tell the full set again: the storage has lost changes."""
+        """Tell the full set again: the storage has lost changes.
+
+        Work: one reference to each pod.
+        """
         if self._known:
             self._tell_all()
 
@@ -159,6 +164,7 @@ class ApiSourceActor(Follower):
 
     @handles(ListProblems)
     def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
+        """Work: constant."""
         return tuple(SourceProblem(SOURCE_API, "the API server", "", text, fatal=False) for text in self.trouble())
 
 

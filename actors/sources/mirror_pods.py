@@ -109,12 +109,14 @@ class MirrorPodActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
+        """Work: constant."""
         self._sync_loop.tell(MirrorActorStarted())
 
     # --- what is told -----------------------------------------------------------------------------------------------
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
+        """Work: all static pods."""
         knew = self._node is not None and self._node.metadata.uid == message.node.metadata.uid
         self._node = message.node
         if not knew:
@@ -122,11 +124,13 @@ class MirrorPodActor(Actor):
 
     @handles(StaticSourcesReady)
     def sources_ready(self, _: StaticSourcesReady) -> None:
+        """Work: all static pods."""
         self._sources_ready = True
         self._consider_all()
 
     @handles(StaticPodDesired)
     def static_pod_desired(self, message: StaticPodDesired) -> None:
+        """Work: one pod, copied and encoded as a whole."""
         name = full_name(message.pod)
         self._static_names[message.pod.metadata.uid] = name
         known = self._names.setdefault(name, _Name())
@@ -136,6 +140,7 @@ class MirrorPodActor(Actor):
 
     @handles(StaticPodGone)
     def static_pod_gone(self, message: StaticPodGone) -> None:
+        """Work: one pod, copied and encoded as a whole."""
         name = self._static_names.pop(message.uid, None)
         known = self._names.get(name) if name is not None else None
         if name is None or known is None or known.static is None or known.static.metadata.uid != message.uid:
@@ -145,6 +150,7 @@ class MirrorPodActor(Actor):
 
     @handles(MirrorPodChanged)
     def mirror_pod_changed(self, message: MirrorPodChanged) -> None:
+        """Work: one pod, copied and encoded as a whole."""
         pod = message.pod
         name = full_name(pod)
         known = self._names.setdefault(name, _Name())
@@ -164,7 +170,10 @@ class MirrorPodActor(Actor):
 
     @handles(StatusManagerStarted)
     def show_all_again(self, _: StatusManagerStarted) -> None:
-        """The restarted status manager has lost the mirror pods; tell them again."""
+        """The restarted status manager has lost the mirror pods; tell them again.
+
+        Work: all static pods.
+        """
         for known in self._names.values():
             self._show(known)
 
@@ -176,6 +185,7 @@ class MirrorPodActor(Actor):
 
     @handles(ConsiderMirror)
     def consider_again(self, message: ConsiderMirror) -> None:
+        """Work: one pod, copied and encoded as a whole."""
         self._consider(message.name)
 
     def _consider(self, name: str) -> None:
@@ -213,6 +223,7 @@ class MirrorPodActor(Actor):
 
     @handles(MirrorOperationEnded)
     async def operation_ended(self, message: MirrorOperationEnded) -> None:
+        """Work: one pod, copied and encoded as a whole."""
         name, error = message.name, message.error
         known = self._names[name]
         known.busy = False

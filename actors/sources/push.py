@@ -76,6 +76,7 @@ class PushSourceActor(FileSourceActor):
     @handles(TakeManifests)
     async def take(self, message: TakeManifests) -> ManifestsTaken | ManifestsRefused:
         # Read first: somebody may have changed the directory.
+        """Work: one reference to each manifest of the source."""
         await self.read()
         answer = await self._on_lane(partial(self._take, message.content, self._files))
         if isinstance(answer, ManifestsTaken):
@@ -84,6 +85,7 @@ class PushSourceActor(FileSourceActor):
 
     @handles(WithdrawManifest)
     async def withdraw(self, message: WithdrawManifest) -> ManifestsTaken | ManifestsRefused:
+        """Work: one reference to each manifest of the source."""
         await self.read()
         path = self._path_of(message.namespace, message.name)
         state = self._files.get(path)
@@ -99,6 +101,7 @@ class PushSourceActor(FileSourceActor):
 
     @handles(ListManifests)
     def list_manifests(self, _: ListManifests) -> tuple[HeldManifest, ...]:
+        """Work: all manifests of the source, decoded for who asks."""
         return tuple(held for path, state in self._files.items() if (held := _held(path, state)) is not None)
 
     # --- on the lane ------------------------------------------------------------------------------------------------

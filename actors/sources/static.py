@@ -89,11 +89,13 @@ class SourceActor(Actor):
 
     @handles(ReadSource)
     async def read_source(self, _: ReadSource) -> None:
+        """Work: one reference to each manifest of the source: they are decoded on a lane."""
         await self.read()
         self.after(self._period_ns, ReadSource())
 
     @handles(ListProblems)
     def list_problems(self, _: ListProblems) -> tuple[SourceProblem, ...]:
+        """Work: constant."""
         return self._problems
 
     def show(self, *problems: SourceProblem, duplicates: Sequence[LeftOut] = ()) -> None:
@@ -200,6 +202,7 @@ class FileSourceActor(SourceActor):
 
     @handles(SourceTouched)
     def source_touched(self, _: SourceTouched) -> None:
+        """Work: constant."""
         now_ns = self.now_ns()
         if self._touched_at_ns is None:
             self._touched_at_ns = now_ns

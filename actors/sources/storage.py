@@ -70,6 +70,7 @@ class StorageActor(Actor):
 
     @handles(SourceRead)
     def source_read(self, message: SourceRead) -> None:
+        """Work: all pods of the source; those that came anew are compared as a whole."""
         source = message.source
         if message.pods is self._last_read.get(source):
             return
@@ -85,6 +86,7 @@ class StorageActor(Actor):
 
     @handles(SourceChanged)
     def source_changed(self, message: SourceChanged) -> None:
+        """Work: the changed pods, each compared as a whole."""
         source = message.source
         self._readers[source] = message.source_ref
         if source not in self._desire.sources:
@@ -98,12 +100,14 @@ class StorageActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
+        """Work: constant."""
         for reader in self._readers.values():
             reader.tell(ReadAgain())
         self._sync_loop.tell(StorageStarted())  # its `PublishAgain` may be lost too
 
     @handles(PublishAgain)
     def publish_again(self, message: PublishAgain) -> None:
+        """Work: all pods."""
         self._asked = message.number
         for source, pods in self._desire.sources.items():
             for desired in pods.values():

@@ -113,12 +113,14 @@ class StatusManagerActor(Actor):
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
+        """Work: constant."""
         self._sync_loop.tell(StatusManagerStarted())
 
     # --- what is told -----------------------------------------------------------------------------------------------
 
     @handles(PodStatusChanged)
     def pod_status_changed(self, message: PodStatusChanged) -> None:
+        """Work: one status, compared and encoded as a whole; a few of its containers one by one."""
         uid, changed = message.pod.metadata.uid, False
         if message.first is not None and uid not in self._pods:
             changed = self._take(uid, message.pod, message.first, message.seen, final=False)
@@ -170,6 +172,7 @@ class StatusManagerActor(Actor):
 
     @handles(PodReconciled)
     def pod_reconciled(self, message: PodReconciled) -> None:
+        """Work: one status, compared and encoded as a whole; a few of its containers one by one."""
         uid = message.pod.metadata.uid
         known = self._pods.get(uid)
         if known is None:
@@ -179,6 +182,7 @@ class StatusManagerActor(Actor):
 
     @handles(PodLeftApi)
     def pod_left_api(self, message: PodLeftApi) -> None:
+        """Work: constant."""
         self._early.pop(message.uid, None)
         known = self._pods.get(message.uid)
         if known is not None:
@@ -187,6 +191,7 @@ class StatusManagerActor(Actor):
 
     @handles(MirrorPodSeen)
     def mirror_pod_seen(self, message: MirrorPodSeen) -> None:
+        """Work: one status, compared and encoded as a whole; a few of its containers one by one."""
         uid, mirror = message.static_uid, message.mirror
         known = self._pods.get(uid)
         if mirror is None:
@@ -203,6 +208,7 @@ class StatusManagerActor(Actor):
 
     @handles(PodFinished)
     def pod_finished(self, message: PodFinished) -> None:
+        """Work: one status, compared and encoded as a whole; a few of its containers one by one."""
         known = self._pods.get(message.uid)
         if known is not None and not known.finished:
             known.finished = True
@@ -210,10 +216,12 @@ class StatusManagerActor(Actor):
 
     @handles(PodWaitedForImage)
     def pod_waited_for_image(self, message: PodWaitedForImage) -> None:
+        """Work: constant."""
         self._measures.pulled(message.uid, message.began_ns, message.ended_ns)
 
     @handles(PodForgotten)
     def pod_forgotten(self, message: PodForgotten) -> None:
+        """Work: constant."""
         self._pods.pop(message.uid, None)
         self._early.pop(message.uid, None)
         self._measures.forgotten(message.uid)
@@ -223,10 +231,12 @@ class StatusManagerActor(Actor):
 
     @handles(ListPods)
     def list_pods(self, _: ListPods) -> tuple[Pod, ...]:
+        """Work: all pods."""
         return tuple(msgspec.structs.replace(each.pod, status=each.status) for each in self._pods.values())
 
     @handles(WantUnwritten)
     def want_unwritten(self, message: WantUnwritten) -> None:
+        """Work: all pods."""
         waits = (uid for uid in message.uids if uid in self._pods and self._pods[uid].waits_for_write())
         message.asker.tell(Unwritten(frozenset(waits)))
 
@@ -253,6 +263,7 @@ class StatusManagerActor(Actor):
 
     @handles(WriteDue)
     def write_due(self, _: WriteDue) -> None:
+        """Work: the pods that are due."""
         self._alarm_ns = None
         for uid in self._queue.take_due(self.now_ns()):
             known = self._pods.get(uid)
@@ -276,6 +287,7 @@ class StatusManagerActor(Actor):
 
     @handles(Sweep)
     def sweep(self, _: Sweep) -> None:
+        """Work: the pods whose writes were refused."""
         refused, self._refused = self._refused, {}
         for uid in refused:
             known = self._pods.get(uid)
@@ -331,6 +343,7 @@ class StatusManagerActor(Actor):
 
     @handles(WriteEnded)
     def write_ended(self, message: WriteEnded) -> None:
+        """Work: one status, compared and encoded as a whole; a few of its containers one by one."""
         self._writes -= 1
         self._under_way.discard(message.uid)
         error, alone = message.error, False

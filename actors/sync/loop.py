@@ -117,10 +117,12 @@ class SyncLoopActor(Actor):
 
     @handles(StorageStarted)
     def storage_started(self, _: StorageStarted) -> None:
+        """Work: all pods."""
         self._ask_again()
 
     @handles(MailboxOverflowed)
     def overflowed(self, _: MailboxOverflowed) -> None:
+        """Work: all pods."""
         self._state.lost_messages = True
         self._workers.forget_pod_inputs()
         self._ask_again()
@@ -143,6 +145,7 @@ class SyncLoopActor(Actor):
 
     @handles(PodChanged)
     def pod_changed(self, change: PodChanged) -> None:
+        """Work: one pod, compared as a whole."""
         if not self._state.quarantine.holds(change):
             self._attempt(change, lambda: self._meet(change))
 
@@ -243,6 +246,7 @@ class SyncLoopActor(Actor):
 
     @handles(ActorStopped)
     def worker_stopped(self, message: ActorStopped) -> None:
+        """Work: the pods of one name, and those whose turn has come."""
         uid = message.ref.name
         entry = self._state.entries.get(uid)
         if entry is None or entry.worker is not message.ref:
@@ -267,6 +271,7 @@ class SyncLoopActor(Actor):
 
     @handles(ReplaceWorker)
     def replace_worker(self, message: ReplaceWorker) -> None:
+        """Work: the pods of one name."""
         entry = self._state.entries.get(message.uid)
         if entry is not None and entry.standing is Standing.DESIRED:
             self._starts.start_if_allowed(message.uid, entry)
@@ -277,6 +282,7 @@ class SyncLoopActor(Actor):
     def source_ready(self, message: SourceReady) -> None:
         # After a restart of this actor, nothing counts as gone before each source has spoken again. An answer to an
         # earlier life does not count.
+        """Work: all pods."""
         if message.asked < self._number:
             return
         state = self._state
@@ -294,6 +300,7 @@ class SyncLoopActor(Actor):
 
     @handles(UnknownPodsObserved)
     def unknown_pods(self, message: UnknownPodsObserved) -> None:
+        """Work: all pods."""
         first = self._state.unknown is None
         self._state.unknown = message.pods
         self._starts.end_orphans()
@@ -320,6 +327,7 @@ class SyncLoopActor(Actor):
 
     @handles(RetryQuarantined)
     def retry(self, message: RetryQuarantined) -> None:
+        """Work: one pod, compared as a whole."""
         quarantined = self._state.quarantine.find(message.uid)
         if quarantined is not None:
             change = quarantined.change

@@ -59,6 +59,8 @@ class Partners:
         """Report the known pods once no other pod can turn up (spec 1.5).
 
         The collectors of leftovers must know which pods exist.
+
+        Work: all pods.
         """
         known = self._state.known_pods()
         if known is None:
@@ -71,12 +73,14 @@ class Partners:
 
     @handles(WantKnownPods)
     def want_known_pods(self, message: WantKnownPods) -> None:
+        """Work: all pods."""
         known = self._state.known_pods()
         if known is not None:
             message.asker.tell(known)
 
     @handles(WantPods)
     def want_pods(self, message: WantPods) -> None:
+        """Work: all pods."""
         here = (
             PodHere(pod, each.worker, each.released, each.finished, each.turned_away, each.lives)
             for uid, each in self._state.entries.items()
@@ -86,28 +90,33 @@ class Partners:
 
     @handles(CountPods)
     def count_pods(self, _: CountPods) -> PodCount:
+        """Work: all pods."""
         return pod_count(self._state.entries.values(), len(self._mirrors))
 
     @handles(ListDesiredPods)
     def list_desired_pods(self, _: ListDesiredPods) -> tuple[Pod, ...]:
+        """Work: all pods."""
         return tuple(each.pod for each in self._state.entries.values() if each.pod is not None)
 
     # --- what workers say of the end of their pods ------------------------------------------------------------------
 
     @handles(AllocationReleased)
     def allocation_released(self, message: AllocationReleased) -> None:
+        """Work: constant."""
         entry = self._state.entries.get(message.uid)
         if entry is not None:
             entry.released = True
 
     @handles(PodTurnedAway)
     def pod_turned_away(self, message: PodTurnedAway) -> None:
+        """Work: constant."""
         entry = self._state.entries.get(message.uid)
         if entry is not None:
             entry.turned_away = True
 
     @handles(PodFinished)
     def pod_finished(self, message: PodFinished) -> None:
+        """Work: constant."""
         entry = self._state.entries.get(message.uid)
         if entry is not None:
             entry.released = entry.finished = True
@@ -116,7 +125,10 @@ class Partners:
 
     @handles(StatusManagerStarted)
     def status_manager_started(self, message: StatusManagerStarted) -> None:
-        """Tell the status manager what the API shows. The workers tell what they have computed."""
+        """Tell the status manager what the API shows. The workers tell what they have computed.
+
+        Work: all pods.
+        """
         for entry in self._state.entries.values():
             if entry.source == SOURCE_API and entry.pod is not None:
                 self._services.status_manager.tell(PodReconciled(entry.pod))
@@ -126,24 +138,29 @@ class Partners:
 
     @handles(HistorianStarted, CollectorStarted)
     def workers_tell_it_again(self, message: Message) -> None:
+        """Work: all pods."""
         self._workers.tell_all(message)
 
     @handles(VolumeReconcilerStarted)
     def volume_reconciler_started(self, _: VolumeReconcilerStarted) -> None:
+        """Work: all pods."""
         self._workers.tell_all(RenewVolumes())
 
     @handles(ObjectCacheStarted)
     def object_cache_started(self, _: ObjectCacheStarted) -> None:
+        """Work: all pods."""
         self._workers.tell_all(AnnounceYourself())
 
     @handles(ResourceManagerStarted)
     def resource_manager_started(self, message: ResourceManagerStarted) -> None:
+        """Work: all pods."""
         for uid, worker in self._state.workers():
             self._services.resources.tell(PodWorkerStarted(uid, worker))
         self._workers.tell_all(message)
 
     @handles(PlegStarted)
     def pleg_started(self, _: PlegStarted) -> None:
+        """Work: all pods."""
         self._services.pleg.tell(WorkersKnown(self._state.workers()))
 
 

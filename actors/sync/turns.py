@@ -206,12 +206,14 @@ class PodTurns:
 
     @handles(StartOver)
     def start_over(self, message: StartOver) -> None:
+        """Work: the pods whose turn has come."""
         if message.started:
             self._turns.started(message.uid, self._sync_loop.now_ns())
         self.leave(message.uid)
 
     @handles(StartGoesOn)
     def start_goes_on(self, _: StartGoesOn) -> None:
+        """Work: constant."""
         self._turns.goes_on(self._sync_loop.now_ns())
 
     def runtime_observed(self, state: RuntimeStateObserved) -> None:
@@ -222,6 +224,7 @@ class PodTurns:
 
     @handles(TurnsOver)
     def turns_over(self, _: TurnsOver) -> None:
+        """Work: the pods that wait for their turn."""
         self._go_on()
         for uid, before in self._turns.to_show(self._sync_loop.now_ns()).items():
             entry = self._state.entries.get(uid)

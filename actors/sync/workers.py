@@ -88,7 +88,10 @@ class MirrorPods:
 
     @handles(MirrorActorStarted)
     def mirror_actor_started(self, _: MirrorActorStarted) -> None:
-        """Tell the actor the mirrors first, so that it does not create existing ones."""
+        """Tell the actor the mirrors first, so that it does not create existing ones.
+
+        Work: all static pods.
+        """
         for mirror in self._mirrors.values():
             self.tell(MirrorPodChanged(Operation.ADD, mirror))
         for entry in self._state.entries.values():
@@ -167,6 +170,7 @@ class PodWorkers:
 
     @handles(PodWorkerStarted)
     def worker_announced(self, message: PodWorkerStarted) -> None:
+        """Work: constant."""
         entry = self._state.entries.get(message.uid)
         if entry is None:
             message.worker.tell(TerminatePod(removed=True))
@@ -175,7 +179,10 @@ class PodWorkers:
 
     @handles(ChildFailed)
     def worker_failed(self, message: ChildFailed) -> None:
-        """The worker restarts after its back-off and finds its briefing in its mailbox."""
+        """The worker restarts after its back-off and finds its briefing in its mailbox.
+
+        Work: constant.
+        """
         entry = self._state.entries.get(message.name)
         if entry is None:
             return
@@ -199,7 +206,10 @@ class PodWorkers:
 
     @handles(PodInputsChanged)
     def pod_inputs_changed(self, message: PodInputsChanged) -> None:
-        """Keep the inputs for workers that start from now on; running ones ask when they need them."""
+        """Keep the inputs for workers that start from now on; running ones ask when they need them.
+
+        Work: constant.
+        """
         self._around = message.around
 
     def forget_pod_inputs(self) -> None:
@@ -293,7 +303,10 @@ class PodStarts:
 
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:
-        """Pods without a worker may wait for the runtime, so update their notes."""
+        """Pods without a worker may wait for the runtime, so update their notes.
+
+        Work: all pods.
+        """
         self._workers.runtime_state(message)
         self.turns.runtime_observed(message)
         if self._state.unknown is None:
@@ -306,6 +319,8 @@ class PodStarts:
         """Give ended pods that are still in the API a worker again.
 
         The status manager has restarted and lost their end. By now the API shows what was written last.
+
+        Work: all pods.
         """
         for uid, entry in list(self._state.entries.items()):
             if entry.ended and entry.worker is None:

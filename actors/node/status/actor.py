@@ -161,6 +161,7 @@ class NodeStatusActor(Actor):
 
     @handles(Compute)
     async def compute(self, _: Compute) -> None:
+        """Work: the Node object."""
         next_ns = await self._attempt()
         self._looked_at_ns = self.now_ns()
         self.after(next_ns, Compute())
@@ -205,6 +206,7 @@ class NodeStatusActor(Actor):
     @handles(NodeSeen)
     def node_seen(self, message: NodeSeen) -> None:
         # A missing node may have been deleted, or be too new for the watch: the next look asks the API.
+        """Work: the Node object."""
         self._writer.watched = message.live and message.node is not None
         if not self._writer.registered:
             return
@@ -215,6 +217,7 @@ class NodeStatusActor(Actor):
 
     @handles(FollowNode)
     def follow_node(self, message: FollowNode) -> None:
+        """Work: constant."""
         self._writer.follow(message.follower)
         if message.follower == self._expected:
             self._tell_expected()
@@ -223,14 +226,17 @@ class NodeStatusActor(Actor):
 
     @handles(RuntimeStateObserved)
     def runtime_state(self, message: RuntimeStateObserved) -> None:
+        """Work: constant."""
         self._health(state=message)
 
     @handles(RuntimeListed)
     def runtime_listed(self, message: RuntimeListed) -> None:
+        """Work: constant."""
         self._health(listed_at_ns=message.at_ns)
 
     @handles(RuntimeDescribed)
     def runtime_described(self, message: RuntimeDescribed) -> None:
+        """Work: constant."""
         self._learn(
             runtime_name=message.name,
             runtime_version=message.version,
@@ -240,11 +246,13 @@ class NodeStatusActor(Actor):
 
     @handles(NodePressureObserved)
     def pressure(self, message: NodePressureObserved) -> None:
+        """Work: constant."""
         self._learn(pressures=message)
         self._consider()
 
     @handles(NodeProblemObserved)
     def trouble(self, message: NodeProblemObserved) -> None:
+        """Work: constant."""
         if message.starting:
             if self._writer.registered or not self._settings.configuration.register_node:
                 return
@@ -254,7 +262,10 @@ class NodeStatusActor(Actor):
 
     @handles(VolumesInUseObserved)
     def volumes_in_use(self, message: VolumesInUseObserved) -> None:
-        """Publish soon. Pods wait for it: until the node lists a volume, the controller might detach it."""
+        """Publish soon. Pods wait for it: until the node lists a volume, the controller might detach it.
+
+        Work: the volumes that are in use.
+        """
         self._learn(volumes_in_use=message)
         status = status_of(self._writer.node) if self._writer.node is not None else None
         if status is not None and status.volumes_in_use != volumes_in_use(status, message):
@@ -262,15 +273,18 @@ class NodeStatusActor(Actor):
 
     @handles(DriversOnNodeObserved)
     def drivers_on_node(self, message: DriversOnNodeObserved) -> None:
+        """Work: constant."""
         self._learn(drivers=message)
         self._publish_soon()
 
     @handles(TellConditions)
     def tell_conditions(self, _: TellConditions) -> tuple[ConditionVerdict, ...]:
+        """Work: constant."""
         return self._wanted
 
     @handles(Reconsider)
     def reconsider(self, _: Reconsider) -> None:
+        """Work: constant."""
         self._consider()
 
     def _health(self, **fields: Any) -> None:
@@ -316,6 +330,7 @@ class NodeStatusActor(Actor):
 
     @handles(MachineObserved)
     def machine_observed(self, message: MachineObserved) -> None:
+        """Work: constant."""
         self._machine = message.machine
         self._tell_expected()
 
@@ -325,6 +340,7 @@ class NodeStatusActor(Actor):
 
     @handles(NetworkObserved)
     def network_observed(self, message: NetworkObserved) -> None:
+        """Work: constant."""
         network = message.network
         if network.looked_up is None and self._network is not None:
             network = replace(network, looked_up=self._network.looked_up)  # the last answer for the name still holds
@@ -338,15 +354,18 @@ class NodeStatusActor(Actor):
 
     @handles(DiskObserved)
     def disk_observed(self, message: DiskObserved) -> None:
+        """Work: constant."""
         self._learn(disk_bytes=message.size_bytes)
         self._tell_expected()
 
     @handles(ImagesObserved)
     def images_observed(self, message: ImagesObserved) -> None:
+        """Work: the images that the Node object shows."""
         self._learn(images=message.images)
 
     @handles(ImagesChanged)
     def images_changed(self, message: ImagesChanged) -> None:
+        """Work: constant."""
         self.children["survey"].tell(message)
 
     # --- events -----------------------------------------------------------------------------------------------------

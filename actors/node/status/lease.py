@@ -52,11 +52,13 @@ class NodeLeaseActor(Actor):
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
+        """Work: constant."""
         self._node = message.node
 
     @handles(Renew)
     async def renew(self, _: Renew) -> None:
         # Set the timer before the call, so that a slow API server does not make renewals rarer.
+        """Work: constant."""
         self.after(int(self._interval_ns * (1 + JITTER * self.chance.random())), Renew())
         failure: Exception | None = None
         for attempt in range(TRIES):

@@ -73,16 +73,19 @@ class NodeSurveyActor(Actor):
 
     @handles(SurveyAgain)
     def survey_again(self, _: SurveyAgain) -> None:
+        """Work: constant."""
         self._machine_read = False
         self._images_at_ns = None
         self.look(BeginSurvey())
 
     @handles(ImagesChanged)
     def images_changed(self, _: ImagesChanged) -> None:
+        """Work: constant."""
         self._images_at_ns = None
 
     @handles(BeginSurvey)
     def look(self, _: BeginSurvey) -> None:
+        """Work: constant."""
         host = self._host
         if not self._machine_read:
             self._ask("machine", host.machine, MachineObserved)
@@ -114,6 +117,7 @@ class NodeSurveyActor(Actor):
 
     @handles(Read)
     def read(self, message: Read) -> None:
+        """Work: all images."""
         self._reading.discard(message.what)
         if message.error != self._said.get(message.what, ""):
             self._said[message.what] = message.error

@@ -36,6 +36,7 @@ class NodeWatchActor(Follower):
 
     @handles(SayNodeAgain)
     def say_again(self, _: SayNodeAgain) -> None:
+        """Work: constant."""
         self._follow()
 
     def _follow(self) -> None:

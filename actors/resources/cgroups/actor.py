@@ -148,11 +148,13 @@ class CgroupActor(Actor):
 
     @handles(AskDriver)
     def ask_driver(self, _: AskDriver) -> None:
+        """Work: constant."""
         cri = self._tools.cri
         self.begin(lambda: cri.call(RUNTIME_CONFIG, RuntimeConfigRequest(), timeout_ns=ASK_NS), driver_told)
 
     @handles(DriverTold)
     def driver_told(self, message: DriverTold) -> None:
+        """Work: the pods that wait for an answer."""
         if not message.driver and not message.unserved:
             self.after(ASK_AGAIN_NS, AskDriver())  # nothing can run until the runtime answers
             return
@@ -166,7 +168,10 @@ class CgroupActor(Actor):
 
     @handles(KeepUp)
     def keep_up(self, _: KeepUp) -> None:
-        """Make or repair the cgroup of all pods and the tiers, and write their limits again."""
+        """Make or repair the cgroup of all pods and the tiers, and write their limits again.
+
+        Work: constant.
+        """
         operations, plan = self._operations, self._plan
         if operations is None:
             return
@@ -178,6 +183,7 @@ class CgroupActor(Actor):
 
     @handles(GroundPrepared)
     def prepared(self, message: GroundPrepared) -> None:
+        """Work: the cgroups of all pods."""
         ground = message.ground or self._ground or Ground(False, (message.error,))
         first, self._ground = self._ground is None, ground
         if message.error:
@@ -198,11 +204,13 @@ class CgroupActor(Actor):
 
     @handles(MakeCgroup)
     def make(self, message: MakeCgroup) -> None:
+        """Work: the few cgroups that are made at a time: a worker has read the limits (`read_ahead`)."""
         self._book.want(message)
         self._go_on()
 
     @handles(TryAgain)
     def try_again(self, _: TryAgain) -> None:
+        """Work: the few cgroups that are made or removed at a time."""
         self._book.try_again()
         self._take_away()
         self._go_on()
@@ -233,7 +241,10 @@ class CgroupActor(Actor):
 
     @handles(ResizeCgroup)
     def resize(self, message: ResizeCgroup) -> None:
-        """Write the bounds of the cgroup that the pod has. A pod without one has none to write."""
+        """Write the bounds of the cgroup that the pod has. A pod without one has none to write.
+
+        Work: constant: the worker has read the limits (`read_ahead`).
+        """
         if self._operations is None or not self._plan.per_qos or not self._is_usable():
             message.worker.tell(CgroupResized(message.before is not None))
             return
@@ -251,6 +262,7 @@ class CgroupActor(Actor):
 
     @handles(PodGroupResized)
     def resized(self, message: PodGroupResized) -> None:
+        """Work: constant."""
         request, pod = message.request, message.request.pod
         if not message.error:
             self._book.change(pod.metadata.uid, demand_of(pod_requests(pod)))
@@ -261,12 +273,14 @@ class CgroupActor(Actor):
 
     @handles(AllocationReleased)
     def released(self, message: AllocationReleased) -> None:
+        """Work: constant."""
         self._making.forget(message.uid)
         if self._book.leave(message.uid):
             self._settle_soon()
 
     @handles(PodGroupsRemoved)
     def removed(self, message: PodGroupsRemoved) -> None:
+        """Work: the few cgroups that are removed at a time."""
         left = {uid: problems for uid, problems in message.removed if problems}
         for uid, problems in left.items():
             self.log.warning("the cgroup of pod %s is not gone yet: %s", uid, problems[0])
@@ -279,7 +293,10 @@ class CgroupActor(Actor):
 
     @handles(KnownPods)
     def known_pods(self, message: KnownPods) -> None:
-        """Remove what an earlier agent has left, and the cgroups of pods whose end was never reported."""
+        """Remove what an earlier agent has left, and the cgroups of pods whose end was never reported.
+
+        Work: all pods.
+        """
         self._listed_uids = message.uids
         self._look_for_strangers()
 
@@ -298,6 +315,7 @@ class CgroupActor(Actor):
 
     @handles(PodGroupsListed)
     def listed(self, message: PodGroupsListed) -> None:
+        """Work: the cgroups of all pods."""
         if message.error:
             self.log.warning("the cgroups of pods cannot be listed: %s", message.error)
         for uid in self._book.strangers(message.uids, message.known):
@@ -309,6 +327,8 @@ class CgroupActor(Actor):
         """Remove a stranger's cgroup.
 
         If its volumes remain, keep it for their memory, with minimal CPU shares.
+
+        Work: constant.
         """
         uid = message.uid
         if self._operations is None or not self._book.strangers((uid,), message.known):
@@ -329,6 +349,7 @@ class CgroupActor(Actor):
 
     @handles(Settle)
     def settle(self, _: Settle) -> None:
+        """Work: the few cgroups that are removed at a time."""
         self._settles = False
         self._take_away()
         tiers = self._tiers()
@@ -346,11 +367,13 @@ class CgroupActor(Actor):
 
     @handles(LimitsWritten)
     def limits_written(self, message: LimitsWritten) -> None:
+        """Work: constant."""
         for problem in message.problems:
             self._complaints.about_a_file(problem)
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
+        """Work: constant."""
         self._capacity = message.node.status.capacity if message.node.status is not None else {}
         self._enforce()
 
@@ -365,6 +388,7 @@ class CgroupActor(Actor):
 
     @handles(LimitsEnforced)
     def enforced(self, message: LimitsEnforced) -> None:
+        """Work: constant."""
         wanted = message.wanted
         if message.problems:
             self._complaints.say(f"limits of {wanted.what} are not enforced: {'; '.join(message.problems)}")

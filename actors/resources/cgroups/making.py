@@ -135,7 +135,10 @@ class GroupMaking:
 
     @handles(LookForSlowTurns)
     def look_for_slow_turns(self, _: LookForSlowTurns) -> None:
-        """Pods have waited for others' cgroups for a while: one that hangs must hold up no other."""
+        """Pods have waited for others' cgroups for a while: one that hangs must hold up no other.
+
+        Work: the few cgroups that are made at a time.
+        """
         self._watches = False
         since_ns = self._actor.now_ns() - PATIENCE_NS
         for turn in self._turns.values():
@@ -162,6 +165,7 @@ class GroupMaking:
 
     @handles(PodGroupsMade)
     def made(self, message: PodGroupsMade) -> None:
+        """Work: the few cgroups that are made at a time."""
         turn = self._turns.pop(message.number, None)
         if turn is None:
             return

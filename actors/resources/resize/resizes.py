@@ -68,6 +68,7 @@ class Resizes:
 
     @handles(ResizePod)
     def resize_pod(self, message: ResizePod) -> None:
+        """Work: constant."""
         is_new = self._pending.want(message, self._manager.wall_ns() // SECOND_NS)
         if is_new:
             self._decided_by[message.pod.metadata.uid] = self._next_number()
@@ -75,11 +76,13 @@ class Resizes:
 
     @handles(RetryResizes)
     def retry_resizes(self, _: RetryResizes) -> None:
+        """Work: constant."""
         self._asks = False  # a question or answer is late, or was lost
         self.try_all(PERIODIC_RETRY)
 
     @handles(ResourcesActuated)
     def resources_actuated(self, message: ResourcesActuated) -> None:
+        """Work: constant."""
         if self._keeper.book is not None and self._keeper.book.actuate(message.uid, message.record):
             self._keeper.changed()
             self._keeper.save_later()
@@ -100,7 +103,10 @@ class Resizes:
 
     @handles(PodsHere)
     def pods_told(self, message: PodsHere) -> None:
-        """Grants are on disk before their workers hear of them."""
+        """Grants are on disk before their workers hear of them.
+
+        Work: all pods, and the containers of those with a pending resize.
+        """
         if not self._asks:
             return  # the newest question has its answer
         self._asks = message.number != self._number

@@ -122,6 +122,7 @@ NODES = {
     "imageSize": "The size of each image.",
     "spareImages": "How many more images are there from the start, which no pod asks for.",
     "deadContainers": "How many dead containers of unknown pods are on each node from the start.",
+    "workTakesTime": "Whether agents' work takes [virtual time](../explanation/simulated-world.md#what-work-costs).",
 }
 FAULTS = {
     "runtime-calls": (

@@ -31,6 +31,8 @@ class FileTree(SickPaths, FileFinder):
         self.used_bytes = 0
         self.version = 0
         """Grows with every change: what was read at one version is still so."""
+        self.written_bytes = 0
+        """Bytes that were ever written to files by `write`."""
         self.before_change: Callable[[str], object] | None = None
         """Called with a path before something is made, written, moved or removed there; it may raise."""
         self._watchers: list[tuple[str, str, Callable[[], None]]] = []
@@ -162,6 +164,7 @@ class FileTree(SickPaths, FileFinder):
             file = self._opened(path)
             self.take(len(data) - len(file.data))
             file.data[:] = data
+            self.written_bytes += len(data)
             if mode is not None:
                 file.mode = mode
         if self._watchers:

@@ -22,6 +22,7 @@ from runtime.cri.errors import CriError
 from runtime.cri.verbs import Req, Res, Verb
 from runtime.io.pending import Subscription
 from simulation.faults.failing import FailingActors, Handlers
+from simulation.node.work import AgentWork
 
 T = TypeVar("T")
 Mailboxes = Callable[[type[ActorBase]], Mailbox]
@@ -58,6 +59,8 @@ class KillableDispatcher(Dispatcher):
         self.before_call: BeforeCall | None = None
         self.moment: Moment | None = None
         self.hangs: Hangs | None = None
+        self.work: AgentWork | None = None
+        """What its work costs in virtual time; None: nothing."""
         self.calls_under_way = 0
         """Calls of lanes that are being made right now."""
         self._awake = True
@@ -125,7 +128,7 @@ class KillableDispatcher(Dispatcher):
             self._waiting.append(cell)
             self._wanted()
         else:
-            self._world.enqueue(cell if self.moment is None else _Turn(self, cell))
+            self._world.enqueue(cell if self.moment is None and self.work is None else _Turn(self, cell))
 
     def _let_run(self) -> None:
         if not self._awake:
@@ -193,9 +196,9 @@ class KillableDispatcher(Dispatcher):
 
 
 class _Turn:
-    """A turn of an actor, before which its agent may die.
+    """A turn of an actor, before which its agent may die, and which may cost time.
 
-    The answer that the actor waited for has come, and is lost.
+    The answer that a dead agent's actor waited for has come, and is lost.
     """
 
     __slots__ = ("_agent", "_cell", "path", "slice_since_ns")
@@ -208,8 +211,15 @@ class _Turn:
 
     def run(self, turns: int = 1) -> None:
         """See `Runnable.run`."""
-        if self._agent.lives_through(f"turn of {self.path}"):
+        work = self._agent.work
+        if work is not None and not work.may_begin(self._cell):
+            return
+        if not self._agent.lives_through(f"turn of {self.path}"):
+            return
+        if work is None:
             self._cell.run(turns)
+        else:
+            work.turn(self._cell, turns)
 
 
 class _KillableLane:
@@ -242,7 +252,8 @@ class _KillableLane:
                 return Promise()  # type: ignore[return-value]  # what the simulated lane takes for a hang
             agent.calls_under_way += 1
             try:
-                return fn(*args)
+                # The simulated lane takes a promise for a call that goes on.
+                return fn(*args) if agent.work is None else agent.work.call(fn, *args)  # type: ignore[return-value]
             finally:
                 agent.calls_under_way -= 1
                 agent.lives_through(f"after {name}")

@@ -58,6 +58,7 @@ from simulation.node.killable import (
 )
 from simulation.node.prober import SimulatedProber
 from simulation.node.told_calls import Tell, ToldApi, ToldCri
+from simulation.node.work import AgentWork
 
 ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
@@ -78,7 +79,7 @@ class SimulatedNode:
     `manifests`: file name -> text, there before the agent starts. `settings`, `faults`: of the runtime.
     `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the API server
     that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that its actors
-    have. `failing`: which of them fail by chance.
+    have. `failing`: which of them fail by chance. `work_takes_time`: the work of the agent takes virtual time.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class SimulatedNode:
         labels: Mapping[str, str] = NO_LABELS,
         file_label: FileLabel | None = None,
         starts_at_once: int = 0,
+        work_takes_time: bool = False,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -155,6 +157,7 @@ class SimulatedNode:
         self._mailboxes = mailboxes
         self._failing = failing
         self._told_answers = told_answers
+        self._work_takes_time = work_takes_time
         self._before_call: BeforeCall | None = None
         self._moment: Moment | None = None
         self.on_probe: list[Callable[[ContainerRecord, str], object]] = []
@@ -173,6 +176,8 @@ class SimulatedNode:
         agent.failing = self._failing
         agent.before_call = self._before_call
         agent.moment = self._moment
+        if self._work_takes_time:
+            agent.work = AgentWork(agent, agent.enqueue, self.host.tree)
         cri = self.reach(KillableCri(agent, self.cri))
         if self._told_answers is not None:
             cri = ToldCri(cri, self.cri.state, self._told_answers)

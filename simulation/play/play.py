@@ -108,6 +108,7 @@ class Play:
             sink=sink,
             posted=posted,
             late_calls=1.0 if scenario.faults else LATE_CALLS,
+            work_takes_time=scenario.node.work_takes_time,
         )
         self.world.chronicle.must_stay_ready = scenario.nodes_stay_ready
         self.world.chronicle.mix_of = self._mix_of

@@ -74,6 +74,8 @@ class NodeRules(ScenarioPart, frozen=True):
     """The number of additional images at the start, which no pod uses."""
     dead_containers: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     """The number of dead containers on each node from earlier, of unknown pods."""
+    work_takes_time: bool = False
+    """Whether the work of agents takes virtual time (`simulation.node.work`)."""
 
 
 class Scenario(ScenarioPart, frozen=True):

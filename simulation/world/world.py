@@ -30,6 +30,7 @@ from simulation.faults.failing import FailingActors
 from simulation.faults.frozen import Frozen
 from simulation.faults.narrow_mailboxes import NarrowMailboxes, Posted
 from simulation.host.facts import MAX_PODS
+from simulation.node.effort import forget_cached
 from simulation.node.simulated_node import ROOT, SimulatedNode
 from simulation.scenarios.faults import ActorFailures, names_of_nodes
 from simulation.world.chronicle import Chronicle
@@ -74,7 +75,8 @@ class RefusedError(Exception):
 class World:
     """See the module. `first_node`: the number in its name. `images` are on every node from the start;
     `runtime_faults`, `api_faults`, `links`, `lost_messages`, `actor_failures`: until `heal`. `mailboxes`: class of
-    actors -> how many messages may wait. `late_calls`: see `SimulatedDispatcher`.
+    actors -> how many messages may wait. `late_calls`: see `SimulatedDispatcher`. `work_takes_time`: the work of
+    agents takes virtual time.
     """
 
     def __init__(
@@ -97,7 +99,10 @@ class World:
         posted: Posted | None = None,
         options: Options | None = None,
         late_calls: float = 1.0,
+        work_takes_time: bool = False,
     ) -> None:
+        if work_takes_time:
+            forget_cached()
         self.seed = seed
         self.dispatcher = SimulatedDispatcher(seed, late_calls)
         self.chance = Chance(f"world {seed}")
@@ -127,6 +132,7 @@ class World:
         self.static_pods = StaticPods(self)
         self.chronicle.on_stranger = self.static_pods.container_changed
         self._qps = qps
+        self._work_takes_time = work_takes_time
         self._images = images
         self._machine = machine
         self.healed = False
@@ -172,6 +178,7 @@ class World:
             mailboxes=self._mailboxes,
             failing=failing,
             told_answers=self.trace.told_answers(name, self.now_ns),
+            work_takes_time=self._work_takes_time,
         )
         node.host.log_files.noted = self.chronicle.sometimes.happened
         node.usage.image_disk_bytes = self._machine.image_disk_bytes

@@ -1,0 +1,109 @@
+"""How much an agent has done in a turn or a call, counted in the same way on every machine.
+
+Two things are counted: calls of functions of the agent, and the bytes of text that these functions return. The first
+shows loops, the second shows text that is formatted, encoded or copied. Only functions of the floors `config`,
+`runtime` and `actors` count, since the world below them costs an agent nothing. Whatever the world calls is the
+world's.
+
+The result depends on the program alone. It is the same for every Python version: a comprehension that older versions
+call as a function is not counted. Caches of the process would make a second world cheaper than the first, so
+`forget_cached` empties them.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+import cachetools
+
+_HOUSE = Path(__file__).parents[2]
+_AGENT = tuple(f"{_HOUSE / floor}/" for floor in ("config", "runtime", "actors"))
+_WORLD = f"{_HOUSE / 'simulation'}/"
+_FLOORS = frozenset({"config", "runtime", "actors", "simulation"})
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
+
+
+class Effort(NamedTuple):
+    """`calls`: of functions. `text_bytes`: the length of the texts that they returned."""
+
+    calls: int
+    text_bytes: int
+
+
+class EffortCounter:
+    """Counts what is done on this thread between `begin` and `end`.
+
+    Pairs may lie within each other: what the inner pair counts is not counted by the outer one.
+    """
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._text_bytes = 0
+        self._in_world = 0
+        """How deep the stack is in what the world does; 0 in the agent."""
+        self._outer: list[tuple[int, int, int, Any]] = []
+        """What the pairs around this one have counted, and who watched calls before them."""
+        self._sides: dict[str, int] = {}
+        """By file: 1 of the agent, 2 of the world, 0 of neither."""
+
+    def begin(self) -> None:
+        """Count from here on. The caller itself is not counted."""
+        self._outer.append((self._calls, self._text_bytes, self._in_world, sys.getprofile()))
+        self._calls = self._text_bytes = self._in_world = 0
+        sys.setprofile(self._seen)
+
+    def end(self) -> Effort:
+        """What was done since `begin`."""
+        effort = Effort(self._calls, self._text_bytes)
+        self._calls, self._text_bytes, self._in_world, before = self._outer.pop()
+        sys.setprofile(before)
+        return effort
+
+    def _seen(self, frame: FrameType, event: str, value: Any) -> None:
+        if event == "call":
+            if self._in_world:
+                self._in_world += 1
+                return
+            code = frame.f_code
+            side = self._sides.get(code.co_filename)
+            if side is None:
+                side = self._side_of(code.co_filename)
+            if side == 1:
+                self._calls += code.co_name not in _COMPREHENSIONS
+            elif side == 2:
+                self._in_world = 1
+        elif event == "return":
+            if self._in_world:
+                self._in_world -= 1
+            elif value.__class__ is str or value.__class__ is bytes:
+                self._text_bytes += len(value)
+
+    def _side_of(self, file: str) -> int:
+        side = self._sides[file] = 1 if file.startswith(_AGENT) else 2 if file.startswith(_WORLD) else 0
+        return side
+
+
+def forget_cached() -> None:
+    """Empty the caches that the modules of all floors keep, as in a process that has just begun."""
+    for name, module in tuple(sys.modules.items()):
+        if name.partition(".")[0] in _FLOORS:
+            for each in _kept_by(module):
+                if isinstance(each, functools._lru_cache_wrapper):
+                    each.cache_clear()
+                elif isinstance(each, cachetools.Cache):
+                    each.clear()
+
+
+def _kept_by(module: ModuleType) -> Iterator[Any]:
+    """What a module has, and what its classes and objects have."""
+    for each in tuple(vars(module).values()):
+        yield each
+        is_own_class = isinstance(each, type) and each.__module__ == module.__name__
+        is_own_object = type(each).__module__.partition(".")[0] in _FLOORS and hasattr(each, "__dict__")
+        if is_own_class or is_own_object:
+            yield from (getattr(below, "__func__", below) for below in tuple(vars(each).values()))

@@ -15,7 +15,7 @@ from msgspec.structs import FieldInfo, fields
 
 from docs.generators.drawn_page import DrawnPage, main
 from simulation.scenarios.faults import AnyFault
-from simulation.scenarios.pods import ContainerMix, PodMix, VolumeMix
+from simulation.scenarios.pods import ContainerMix, GreedyMix, PodMix, VolumeMix
 from simulation.scenarios.scenario import NodeRules, Scenario, library, library_scenario
 
 HEAD = """# Scenarios
@@ -85,6 +85,8 @@ POD_MIX = {
     "replaced": "Another pod follows each that is gone, until the world is healed.",
     "replacedHourly": "This share of the pods is deleted in each hour, at times drawn evenly. Another follows each.",
     "static": "The pods are manifests on the nodes instead of objects of the API.",
+    "greedy": "[One field](#a-greedy-pod) of each pod is as large as the API server takes it.",
+    "updated": "How long after its creation each pod gets one more label, and its ephemeral containers.",
     "changed": "How often each manifest is changed.",
     "resized": "How often the resources of each pod are changed, once all of the mix have come.",
     "sizes": "Resources of each container, as in the API, for `resized`. A pod begins with the first.",
@@ -96,6 +98,7 @@ POD_MIX = {
     "endsWithin": "Each must be gone this soon after its deletion.",
     "shownWithin": "The API must show this soon which of its containers run.",
     "probedWithin": "Each probe must be made within this of its time.",
+    "slowerAtMost": "How many times as long as without the greedy pods they may wait for starts, probes and ends.",
     "writesUntilRunning": "Its status may be written this often until it is shown Running.",
     "logsAtMost": "No file of its logs may be larger.",
     "says": "The reason of an event that each pod must have.",
@@ -111,6 +114,10 @@ CONTAINER = {
     "livenessEvery": "Seconds between liveness probes; 0: it has none.",
     "behaviour": 'More knobs of the simulated runtime, such as `memory: "64Mi, 3m=1Gi"` for usage over time.',
     "spec": "More of the container, as in the API.",
+}
+GREEDY = {
+    "field": "A field of pods, with a star where it grows, such as `spec.volumes[*].nfs`. `*`: the seed draws one.",
+    "size": "How large the pod is as the API stores it. The default is the most that fits into etcd.",
 }
 VOLUME = {"name": "The name of the volume.", "kind": "What it is made of."}
 NODES = {
@@ -178,7 +185,7 @@ class ScenariosPage(DrawnPage, frozen=True):
         parts += [f"| `{name}` | {library_scenario(name).about} |" for name in library()]
         parts += ["", *_table("The fields", Scenario, SCENARIO), *_table("The nodes", NodeRules, NODES)]
         parts += [*_table("A mix of pods", PodMix, POD_MIX), *_table("A container", ContainerMix, CONTAINER)]
-        parts += [*_table("A volume", VolumeMix, VOLUME), *_faults()]
+        parts += [*_table("A volume", VolumeMix, VOLUME), *_table("A greedy pod", GreedyMix, GREEDY), *_faults()]
         return "\n".join(parts) + "\n"
 
 

@@ -24,6 +24,7 @@ from simulation.node.effort import Effort, EffortCounter
 
 T = TypeVar("T")
 
+MS = 1_000_000
 CALL_NS = 1_000
 """A call of a Python function, with the lines that it runs itself."""
 TEXT_BYTE_NS = 1
@@ -33,6 +34,7 @@ LANE_NS = 50_000
 CHANGE_NS = 50_000
 """A change of a directory."""
 WRITTEN_BYTE_NS = 2
+LONG_NS = 10 * MS
 WORKERS = 4
 """Threads of the dispatcher that takes turns on a real node."""
 
@@ -57,6 +59,8 @@ class AgentWork:
         """Actors with work, for which no worker was free."""
         self._called: set[str] = set()
         """Paths of those that a worker has become free for."""
+        self.longest_ns: dict[str, int] = {}
+        """By path: the longest turn of that actor, of those with one of `LONG_NS`."""
         self._wake_ns = 0
         self._alarm: Cancellable | None = None
 
@@ -89,6 +93,8 @@ class AgentWork:
         finally:
             cost_ns = _cost_ns(self._counter.end()) * (1 + len(self._ends))
         now_ns = self._now_ns()
+        if cost_ns > max(LONG_NS, self.longest_ns.get(cell.path, 0)):
+            self.longest_ns[cell.path] = cost_ns
         if cost_ns:
             self._busy[cell.path] = now_ns + cost_ns
             heapq.heappush(self._ends, (now_ns + cost_ns, cell.path))

@@ -52,7 +52,8 @@ class KillOutcome(msgspec.Struct, frozen=True):
 def killable(scenario: Scenario) -> Scenario:
     """The scenario without its rules of time; pods that run undisturbed for ever must not notice."""
     pods = tuple(_without_rules_of_time(mix, disturbed=bool(scenario.faults)) for mix in scenario.pods)
-    return replace(scenario, pods=pods, apart=False, leases_every=None, reaches=())
+    node = replace(scenario.node, work_takes_time=False)
+    return replace(scenario, pods=pods, node=node, apart=False, leases_every=None, reaches=())
 
 
 def _without_rules_of_time(mix: PodMix, *, disturbed: bool) -> PodMix:
@@ -65,6 +66,7 @@ def _without_rules_of_time(mix: PodMix, *, disturbed: bool) -> PodMix:
         probed_within=None,
         writes_until_running=None,
         logs_at_most=None,
+        slower_at_most=None,
         steady=mix.steady or (runs_on and not disturbed and not mix.static and not mix.hopeless),
     )
 

@@ -23,6 +23,7 @@ from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.faults.narrow_mailboxes import Posted
 from simulation.node.simulated_node import ROOT
 from simulation.play import fault_injection
+from simulation.play.greedy_pods import GreedyPods, is_compared, without_greedy
 from simulation.play.newcomers import NEWCOMER, Newcomers
 from simulation.play.resizes import Resizes
 from simulation.play.world_rules import AT_THE_END, EVERY_SECOND
@@ -33,6 +34,7 @@ from simulation.scenarios.words import Range
 from simulation.world import invariants
 from simulation.world.remains import MachineSettings
 from simulation.world.seen import PodSeen
+from simulation.world.timings import Timings
 from simulation.world.trace import Moment
 from simulation.world.world import World
 
@@ -78,7 +80,10 @@ class PlayOutcome:
 
 
 class Play:
-    """See the module. `sink` gets the lines of the trace, `posted` each message that an actor is sent."""
+    """See the module. `sink` gets the lines of the trace, `posted` each message that an actor is sent.
+
+    `usual`: how long pods wait without the greedy ones; None: another play finds out.
+    """
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class Play:
         *,
         sink: Callable[[str], object] | None = None,
         posted: Posted | None = None,
+        usual: Timings | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -115,7 +121,7 @@ class Play:
         if scenario.leases_every is not None:
             self.world.chronicle.leases_every_ns = duration_ns(scenario.leases_every)
         self.world.chronicle.on_gone = self._gone
-        if any(mix.probed_within is not None for mix in scenario.pods):
+        if any(mix.probed_within is not None or mix.slower_at_most is not None for mix in scenario.pods):
             self.world.watch_probes()
         self._mixes: dict[str, PodMix] = {}
         self._staying: dict[str, dict[str, None]] = {mix.name: {} for mix in scenario.pods if mix.replaced_hourly}
@@ -128,6 +134,8 @@ class Play:
         self._injector: fault_injection.FaultInjector | None = None
         self._newcomers = Newcomers(self.world, _form_of(NEWCOMER))
         self._resizes = Resizes(self.world)
+        self._greedy = GreedyPods(self.world, scenario, seed)
+        self._usual = usual
         self._startups_ns: Sequence[int] = self.world.chronicle.startups_ns
         """How long the pods of the scenario took to start."""
         self._heal_by_ns = 0
@@ -191,14 +199,15 @@ class Play:
         self._stretch = _Stretch.THINGS_HAPPEN
         self._began_ns = world.now_ns()
         if any(volume.kind in ("configMap", "secret") for mix in self.scenario.pods for volume in mix.volumes):
-            world.create_settings(SETTINGS)
+            world.create_settings(SETTINGS, {"mode": "plain"}, {"word": "sesame"})
+        self._greedy.prepare()
         for mix in self.scenario.pods:
             for first in range(0, mix.count, mix.together):
                 if mix.static:
                     self._let_be_written(mix, f"{mix.name}-{first}", first)
                 else:
                     numbers = range(first, min(first + mix.together, mix.count))
-                    self._let_come(mix, [f"{mix.name}-{number}" for number in numbers], self._draw(mix.arrives))
+                    self._let_come(mix, [f"{mix.name}-{number}" for number in numbers], self._draw(mix, mix.arrives))
             if mix.replaced_hourly:
                 self._begin_hour(mix)
         self._injector = fault_injection.FaultInjector(world, self.scenario, self._lasts_ns or 0)
@@ -243,6 +252,7 @@ class Play:
                 for number, fault in enumerate(rule(world)):
                     if number < TOLD_AT_MOST:
                         world.chronicle.violated(invariants.name_of(rule), fault)
+            self._compare()
         else:
             self._look_ns += LOOK_EVERY_NS
 
@@ -260,9 +270,22 @@ class Play:
         else:
             self._stretch = _Stretch.OVER
             self.converged = True
+            self._compare()
             return
         self._heal_by_ns = world.now_ns() + duration_ns(self.scenario.converges_within)
         self._look_ns += LOOK_EVERY_NS
+
+    def _compare(self) -> None:
+        """Other pods must fare as without the greedy ones: play the same without them, and compare."""
+        if not is_compared(self.scenario):
+            return
+        if self._usual is None:
+            usual = Play(without_greedy(self.scenario), self.seed)
+            while not usual.done:
+                usual.advance(HOUR_NS)
+            self._usual = usual.world.chronicle.timings
+        for fault in self._greedy.took_turns_of_others(self.scenario, self._usual):
+            self.world.chronicle.violated("no-pod-takes-anothers-turn", fault)
 
     def moments(self) -> tuple[str, ...]:
         """What agents did at each moment of a possible kill; empty without a fault that goes by their numbers."""
@@ -290,8 +313,9 @@ class Play:
 
     # --- pods -------------------------------------------------------------------------------------------------------
 
-    def _draw(self, stretch: Range) -> int:
-        return self.world.chance.between(duration_ns(stretch[0]), duration_ns(stretch[1]))
+    def _draw(self, mix: PodMix, stretch: Range) -> int:
+        draws = self.world.chance if mix.greedy is None else self._greedy
+        return draws.between(duration_ns(stretch[0]), duration_ns(stretch[1]))
 
     def _mix_of(self, name: str) -> PodMix | None:
         return self._mixes.get(name)
@@ -308,14 +332,16 @@ class Play:
             self._create(mix, name)
         if mix.lives is not None:
             self._to_go += len(names)
-            self.world.after(self._draw(mix.lives), lambda: self._go(names))
+            self.world.after(self._draw(mix, mix.lives), lambda: self._go(names))
 
     def _create(self, mix: PodMix, name: str) -> None:
         self._came += 1
         self._mixes[name] = mix
-        form = self._forms[mix.name]
+        form = self._greedy.form_of(mix) or self._forms[mix.name]
         uid = self.world.create_pod({**form, "metadata": {**form["metadata"], "name": name}})
         self._resizes.plan(mix, name, self._began_ns, self._look_ns)
+        if mix.updated is not None:
+            self.world.after(self._draw(mix, mix.updated), lambda: self._greedy.update(mix, name))
         if mix.disk_hangs and self._injector is not None:
             self._injector.hang(f"{ROOT}/pods/{uid}")
         if mix.replaced_hourly:
@@ -354,12 +380,12 @@ class Play:
         """A static pod: its manifest comes, changes and goes."""
         world = self.world
         node = list(world.nodes)[number % len(world.nodes)]
-        comes_ns = self._draw(mix.arrives)
+        comes_ns = self._draw(mix, mix.arrives)
         end_ns = self._lasts_ns or 0
         self._to_come += 1
         world.after(comes_ns, lambda: self._write(mix, name, node))
         if mix.lives is not None:
-            end_ns = comes_ns + self._draw(mix.lives)
+            end_ns = comes_ns + self._draw(mix, mix.lives)
             self._to_go += 1
             world.after(end_ns, lambda: self._remove(name, node))
         for _ in range(mix.changed):

@@ -93,10 +93,12 @@ def unsettled(world: World) -> Iterator[str]:
         elif world.chronicle.renewed_ns(name) < world.healed_ns:
             yield f"the agent of {name} has not renewed its lease since all faults were healed"
     for pod in world.chronicle.pods.values():
-        if pod.mix is not None and pod.mix.hopeless:
+        if pod.mix is not None and pod.mix.hopeless and pod.mix.greedy is None:
             continue
         if pod.deleted_ns is not None:
             yield f"{pod.name} was deleted and is still there"
+        elif pod.mix is not None and pod.mix.hopeless:
+            continue
         elif pod.phase not in ENDED and not (pod.phase == "Running" and pod.ready):
             yield f"{pod.name} is {pod.phase or 'without a phase'}{'' if pod.ready else ', not ready'}"
         elif pod.phase in ENDED and pod.restart_policy == "Always" and not pod.doomed:

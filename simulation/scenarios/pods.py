@@ -11,15 +11,19 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from config.values.nearest import did_you_mean
 from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.cri.image_names import full_name
 from simulation.cri.state import CriRefusal
-from simulation.scenarios.words import Duration, Name, Range, ScenarioPart, Share
+from simulation.greedy.fields import greedy_fields
+from simulation.scenarios.words import Duration, Name, Range, ScenarioPart, Share, Size
 
 IMAGE = "registry.example/app:1"
 SETTINGS = "settings"
 """Name of the ConfigMap and of the Secret that are there for volumes of these kinds."""
+ANY_FIELD = "*"
+"""In the place of a greedy field: the seed draws one."""
 VERSION = "simulation.actorlet.dev/version"
 """Annotation of a static pod: how often its manifest has been changed."""
 
@@ -47,6 +51,15 @@ class VolumeMix(ScenarioPart, frozen=True):
 
     name: Name
     kind: Literal["emptyDir", "configMap", "secret", "downwardAPI", "hostPath", "nfs"] = "emptyDir"
+
+
+class GreedyMix(ScenarioPart, frozen=True):
+    """What each pod of a mix has too much of (`simulation.greedy`)."""
+
+    field: str = ANY_FIELD
+    """A field of pods, with a star where it grows: `spec.volumes[*].nfs`. `*`: drawn by the seed."""
+    size: Size = "1536Ki"
+    """How large the pod is in the API; more than this default fits in no cluster."""
 
 
 class PodMix(ScenarioPart, frozen=True):
@@ -77,6 +90,10 @@ class PodMix(ScenarioPart, frozen=True):
     """
     static: bool = False
     """A manifest on one of the nodes, instead of an object of the API."""
+    greedy: GreedyMix | None = None
+    """Each has a field as large as the API server takes it, and `behaviour` and `spec` of the mix."""
+    updated: Range | None = None
+    """How long after its creation each gets one more label, and its ephemeral containers."""
     changed: Annotated[int, Meta(ge=0, le=1000)] = 0
     """How often each manifest is changed, at any moment of its life."""
     resized: Annotated[int, Meta(ge=0, le=1000)] = 0
@@ -105,6 +122,11 @@ class PodMix(ScenarioPart, frozen=True):
     """The API must show so soon which of its containers run."""
     probed_within: Duration | None = None
     """Each probe must be made within this of its time."""
+    slower_at_most: Annotated[float, Meta(ge=1)] | None = None
+    """How many times as long as without the greedy pods they may wait for starts, probes and ends.
+
+    It holds for the median and for the longest wait.
+    """
     writes_until_running: Annotated[int, Meta(ge=1)] | None = None
     """Its status may be written so often until it is shown Running."""
     logs_at_most: str | None = None
@@ -117,6 +139,9 @@ class PodMix(ScenarioPart, frozen=True):
 
 _OF_OBJECTS = frozenset({"disk_hangs", "hopeless", "steady", "ends_within", "shown_within", "probed_within"}) | {
     "resized",
+    "slower_at_most",
+    "updated",
+    "greedy",
     "writes_until_running",
     "logs_at_most",
     "says",
@@ -148,6 +173,9 @@ def faults_in(mix: PodMix, path: str, *, lasts: str | None) -> Iterator[str]:
                     yield f"{path}.sizes[{number}]: has no {resource} in `{group}`; write both of both"
     if mix.tells is not None and mix.says is None:
         yield f"{path}.tells: needs `says`, the reason of the event"
+    if mix.greedy is not None and mix.greedy.field not in (ANY_FIELD, *greedy_fields()):
+        hint = did_you_mean(mix.greedy.field, greedy_fields(), "an example is spec.volumes[*].nfs")
+        yield f"{path}.greedy.field: {mix.greedy.field!r} is no field of pods that can grow; {hint}"
     if mix.logs_at_most is not None:
         try:
             size_bytes(mix.logs_at_most)

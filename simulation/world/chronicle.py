@@ -21,6 +21,7 @@ from simulation.scenarios.pods import PodMix
 from simulation.world import invariants
 from simulation.world.seen import ContainerSeen, PodSeen
 from simulation.world.statuses import is_ready, pressures_in, restarts_in, running_in
+from simulation.world.timings import END, PROBE, START, Timings
 
 VIOLATIONS_KEPT = 100
 READY = "Ready"
@@ -50,6 +51,7 @@ class Chronicle:
         self._violated: set[str] = set()
         self.sometimes = Sometimes()
         self.startups_ns: list[int] = []
+        self.timings = Timings()
         self.must_stay_ready = True
         self.on_violation: Callable[[str], object] = lambda _: None
         self.on_gone: Callable[[PodSeen], object] = lambda _: None
@@ -152,7 +154,7 @@ class Chronicle:
         """An agent asks a container."""
         uid = record.sandbox.pod_uid
         pod = self.pods.get(uid)
-        if pod is None or pod.mix is None or pod.mix.probed_within is None or record.config.metadata is None:
+        if pod is None or not _is_probed_in_time(pod.mix) or record.config.metadata is None:
             return
         last_ns, name = self._probed.setdefault(uid, {}), record.config.metadata.name
         self._judge_probe(pod, name, kind, last_ns.get((name, record.id, kind)))
@@ -160,11 +162,13 @@ class Chronicle:
 
     def _judge_probe(self, pod: PodSeen, name: str, kind: str, before_ns: int | None) -> None:
         gap_ns = 0 if before_ns is None else self._now_ns() - before_ns
+        if before_ns is not None:
+            self.timings.waited(pod.mix, PROBE, gap_ns)
         self.judge(invariants.probes_come_in_time, pod, name, kind, gap_ns)
 
     def _await_probes(self, pod: PodSeen, uid: str, name: str, container_id: str) -> None:
         """Expect probes from now on: the container or its agent has begun."""
-        if pod.mix is None or pod.mix.probed_within is None or pod.node in self._standing:
+        if pod.mix is None or not _is_probed_in_time(pod.mix) or pod.node in self._standing:
             return
         for kind in invariants.probes_of(pod.mix, name):
             self._probed.setdefault(uid, {})[name, container_id, kind] = self._now_ns()
@@ -176,6 +180,13 @@ class Chronicle:
             before_ns = last_ns.pop((name, found, kind))
             if pod.deleted_ns is None and not pod.doomed:
                 self._judge_probe(pod, name, kind, before_ns)
+
+    def _note_missed_probes(self, pod: PodSeen, uid: str) -> None:
+        """A pod is to go, and is probed no more: note the probes that it should have had before."""
+        for (name, _, kind), before_ns in self._probed.get(uid, {}).items():
+            gap_ns = self._now_ns() - before_ns
+            if pod.mix is not None and gap_ns > invariants.probes_of(pod.mix, name)[kind] * invariants.SECOND_NS:
+                self.timings.waited(pod.mix, PROBE, gap_ns)
 
     def unprobed(self) -> Iterator[str]:
         """Containers that are no longer probed although their agents are at work."""
@@ -241,8 +252,10 @@ class Chronicle:
         pod.node = version.node
         if pod.deleted_ns is None and "deletionTimestamp" in value["metadata"]:
             pod.deleted_ns = self._now_ns()
+            self._note_missed_probes(pod, uid)
             if pod.running_ns is None:
                 self.sometimes.happened("pod-deleted-before-it-ran")
+                self.timings.waited(pod.mix, START, pod.deleted_ns - pod.created_ns)
                 self.judge(invariants.starts_in_time, pod)
         status = value.get("status")
         if status:
@@ -267,6 +280,7 @@ class Chronicle:
             if has_run and pod.running_ns is None:  # one that was soon over is never shown while it runs
                 pod.running_ns = self._now_ns()
                 self.startups_ns.append(pod.running_ns - pod.created_ns)
+                self.timings.waited(pod.mix, START, pod.running_ns - pod.created_ns)
                 self.judge(invariants.starts_in_time, pod)
             if has_ended and pod.deleted_ns is None:
                 self.sometimes.happened("pod-ended-by-itself")
@@ -287,6 +301,8 @@ class Chronicle:
         if pod is None:
             return
         self._probed.pop(uid, None)
+        if pod.deleted_ns is not None:
+            self.timings.waited(pod.mix, END, self._now_ns() - pod.deleted_ns)
         for rule in invariants.OF_GONE:
             self.judge(rule, pod, self._now_ns())
         if pod.live():
@@ -319,3 +335,8 @@ class Chronicle:
                 starts = starts or (pod.running_ns is None and pod.deleted_ns is None)
                 ends = ends or pod.deleted_ns is not None
         return starts, ends
+
+
+def _is_probed_in_time(mix: PodMix | None) -> bool:
+    """Whether the mix has a limit for its probes."""
+    return mix is not None and (mix.probed_within is not None or mix.slower_at_most is not None)

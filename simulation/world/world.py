@@ -7,6 +7,7 @@ chronicle, which judges it, and every message into the trace.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -274,10 +275,11 @@ class World:
             self.note(f"deletes {name}")
             self.ask("DELETE", f"{PODS}/{name}")
 
-    def create_settings(self, name: str) -> None:
-        """A ConfigMap and a Secret of that name, for volumes."""
-        self.ask("POST", f"{NAMESPACE}/configmaps", {"metadata": {"name": name}, "data": {"mode": "plain"}})
-        self.ask("POST", f"{NAMESPACE}/secrets", {"metadata": {"name": name}, "data": {"word": "c2VzYW1l"}})
+    def create_settings(self, name: str, plain: Mapping[str, str], secret: Mapping[str, str]) -> None:
+        """A ConfigMap with these entries and a Secret with those, of that name, for volumes."""
+        coded = {key: b64encode(text.encode()).decode() for key, text in secret.items()}
+        self.ask("POST", f"{NAMESPACE}/configmaps", {"metadata": {"name": name}, "data": dict(plain)})
+        self.ask("POST", f"{NAMESPACE}/secrets", {"metadata": {"name": name}, "data": coded})
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Every event in the API."""

@@ -29,13 +29,14 @@ ENOUGH_BYTES = 2**30
 class Size(msgspec.Struct, frozen=True):
     """What is other than in the file; None: as there.
 
-    `dead`: containers that lie on each node at the beginning.
+    `dead`: containers that lie on each node at the beginning. `greedy`: how large greedy pods are.
     """
 
     pods: int | None = None
     lasts: str | None = None
     nodes: int | None = None
     dead: int | None = None
+    greedy: str | None = None
 
 
 MIDDLE = {
@@ -44,6 +45,7 @@ MIDDLE = {
     "everyday": Size(60),
     "everything-fails": Size(60),
     "frozen-actor": Size(4),
+    "greedy-pods": Size(greedy="256Ki"),
     "lost-events": Size(60),
     "one-hung-pod": Size(61),
     "probes": Size(55),
@@ -59,6 +61,7 @@ SMALL = MIDDLE | {
     "evictions": Size(22, nodes=1),
     "false-events": Size(40),
     "frozen-actor": Size(2),
+    "greedy-pods": Size(24, greedy="48Ki"),
     "image-collections": Size(lasts="3m"),
     "lost-events": Size(40),
     "one-hung-pod": Size(41),
@@ -71,6 +74,7 @@ SMALL = MIDDLE | {
 AS_IT_IS = Size()
 TINY_LASTS_NS = 40 * 10**9
 TINY_DEAD = 20
+TINY_GREEDY = "4Ki"
 
 
 def played(name: str, seed: int, size: Size | None = None) -> PlayOutcome:
@@ -102,8 +106,21 @@ def sized(name: str, size: Size | None = None) -> Scenario:
         scenario = msgspec.structs.replace(
             scenario, node=msgspec.structs.replace(scenario.node, dead_containers=size.dead)
         )
+    if size.greedy is not None:
+        scenario = with_greedy(scenario, size=size.greedy)
     other: dict[str, Any] = {"lasts": size.lasts, "nodes": size.nodes}
     return msgspec.structs.replace(scenario, **{name: value for name, value in other.items() if value is not None})
+
+
+def with_greedy(scenario: Scenario, **fields: str) -> Scenario:
+    """The scenario with other greedy pods: another field, or another size."""
+    pods = (
+        mix
+        if mix.greedy is None
+        else msgspec.structs.replace(mix, greedy=msgspec.structs.replace(mix.greedy, **fields))
+        for mix in scenario.pods
+    )
+    return msgspec.structs.replace(scenario, pods=tuple(pods))
 
 
 def tiny(name: str) -> Scenario:
@@ -120,6 +137,7 @@ def tiny(name: str) -> Scenario:
         scenario = msgspec.structs.replace(scenario, lasts=f"{TINY_LASTS_NS}ns")
     dead = min(scenario.node.dead_containers, TINY_DEAD)
     scenario = msgspec.structs.replace(scenario, node=msgspec.structs.replace(scenario.node, dead_containers=dead))
+    scenario = with_greedy(scenario, size=TINY_GREEDY)
     with contextlib.suppress(ScenarioError):  # some fault names a node
         scenario = with_nodes(scenario, 1)
     return scenario

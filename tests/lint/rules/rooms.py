@@ -89,6 +89,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "planes",
         "cri",
         "host",
+        "greedy",
         "scenarios",
         "faults",
         "node",

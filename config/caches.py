@@ -101,6 +101,11 @@ class KeptBytes(Generic[K, V]):
                 self._lock.release()
         return value
 
+    def clear(self) -> None:
+        """Keep nothing of what there is."""
+        with self._lock:
+            self._entries.clear()
+
     @property
     def size_bytes(self) -> int:
         """What the entries take now."""

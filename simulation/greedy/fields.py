@@ -16,6 +16,8 @@ from config.objects import Pod
 
 MANY, LARGE = "*", "=*"
 _OF_THE_SERVER = frozenset({"apiVersion", "kind", "status", "#unknown"})
+BOOKS = "managedFields"
+"""Who wrote which field. The server writes it in the metadata of every object."""
 
 
 def greedy_fields() -> tuple[str, ...]:
@@ -33,7 +35,7 @@ def _pod() -> types.StructType:
 def _below(kind: types.StructType, path: str) -> Iterator[str]:
     for name, part in fields_of(kind).items():
         at = f"{path}.{name}" if path else name
-        if at in _OF_THE_SERVER:
+        if at in _OF_THE_SERVER or name == BOOKS:
             continue
         if isinstance(part, types.VarTupleType):
             item = plain(part.item_type)

@@ -27,6 +27,8 @@ OBJECT_BYTES_AT_MOST = 3 * 2**19
 """What etcd takes by default: 1.5 MiB."""
 LARGE_BYTES = 2**14
 """A field whose pod stays smaller cannot be made large."""
+VERSION_BYTES = 40
+"""Of the resourceVersion, which a dry run does not have."""
 _PODS = "/api/v1/namespaces/default/pods"
 _NOT_KEPT = (("dryRun", "All"), ("fieldValidation", "Strict"))
 
@@ -62,7 +64,7 @@ def greedy_pod(
             refusal = str(answer.value.get("message"))
             return None
         assert isinstance(answer, JsonAnswer | ObjectAnswer)
-        return len(answer.body())
+        return len(answer.body()) + VERSION_BYTES
 
     def fits(size: int) -> bool:
         stored = stored_bytes(size)

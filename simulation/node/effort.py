@@ -16,10 +16,12 @@ import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import cachetools
+
+from config.caches import KeptBytes
 
 _HOUSE = Path(__file__).parents[2]
 _AGENT = tuple(f"{_HOUSE / floor}/" for floor in ("config", "runtime", "actors"))
@@ -95,7 +97,7 @@ def forget_cached() -> None:
             for each in _kept_by(module):
                 if isinstance(each, functools._lru_cache_wrapper):
                     each.cache_clear()
-                elif isinstance(each, cachetools.Cache):
+                elif isinstance(each, cachetools.Cache | KeptBytes):
                     each.clear()
 
 
@@ -103,6 +105,8 @@ def _kept_by(module: ModuleType) -> Iterator[Any]:
     """What a module has, and what its classes and objects have."""
     for each in tuple(vars(module).values()):
         yield each
+        if isinstance(each, FunctionType):  # `config.caches.kept` keeps results beside the function
+            yield from (cell.cell_contents for cell in each.__closure__ or ())
         is_own_class = isinstance(each, type) and each.__module__ == module.__name__
         is_own_object = type(each).__module__.partition(".")[0] in _FLOORS and hasattr(each, "__dict__")
         if is_own_class or is_own_object:

@@ -134,7 +134,7 @@ class Play:
         self._injector: fault_injection.FaultInjector | None = None
         self._newcomers = Newcomers(self.world, _form_of(NEWCOMER))
         self._resizes = Resizes(self.world)
-        self._greedy = GreedyPods(self.world, scenario, seed)
+        self.greedy = GreedyPods(self.world, scenario, seed)
         self._usual = usual
         self._startups_ns: Sequence[int] = self.world.chronicle.startups_ns
         """How long the pods of the scenario took to start."""
@@ -200,7 +200,7 @@ class Play:
         self._began_ns = world.now_ns()
         if any(volume.kind in ("configMap", "secret") for mix in self.scenario.pods for volume in mix.volumes):
             world.create_settings(SETTINGS, {"mode": "plain"}, {"word": "sesame"})
-        self._greedy.prepare()
+        self.greedy.prepare()
         for mix in self.scenario.pods:
             for first in range(0, mix.count, mix.together):
                 if mix.static:
@@ -284,7 +284,7 @@ class Play:
             while not usual.done:
                 usual.advance(HOUR_NS)
             self._usual = usual.world.chronicle.timings
-        for fault in self._greedy.took_turns_of_others(self.scenario, self._usual):
+        for fault in self.greedy.took_turns_of_others(self.scenario, self._usual):
             self.world.chronicle.violated("no-pod-takes-anothers-turn", fault)
 
     def moments(self) -> tuple[str, ...]:
@@ -314,7 +314,7 @@ class Play:
     # --- pods -------------------------------------------------------------------------------------------------------
 
     def _draw(self, mix: PodMix, stretch: Range) -> int:
-        draws = self.world.chance if mix.greedy is None else self._greedy
+        draws = self.world.chance if mix.greedy is None else self.greedy
         return draws.between(duration_ns(stretch[0]), duration_ns(stretch[1]))
 
     def _mix_of(self, name: str) -> PodMix | None:
@@ -337,11 +337,11 @@ class Play:
     def _create(self, mix: PodMix, name: str) -> None:
         self._came += 1
         self._mixes[name] = mix
-        form = self._greedy.form_of(mix) or self._forms[mix.name]
+        form = self.greedy.form_of(mix) or self._forms[mix.name]
         uid = self.world.create_pod({**form, "metadata": {**form["metadata"], "name": name}})
         self._resizes.plan(mix, name, self._began_ns, self._look_ns)
         if mix.updated is not None:
-            self.world.after(self._draw(mix, mix.updated), lambda: self._greedy.update(mix, name))
+            self.world.after(self._draw(mix, mix.updated), lambda: self.greedy.update(mix, name))
         if mix.disk_hangs and self._injector is not None:
             self._injector.hang(f"{ROOT}/pods/{uid}")
         if mix.replaced_hourly:

@@ -39,6 +39,9 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("simulation/validations/child.py", "lru_cache"): "a process of its own, whose memory is limited",
     ("simulation/validations/rules.py", "_is_known"): "not yet, as the API server that uses it",
     ("simulation/validations/rules.py", "_reads_old_self"): "not yet, as the API server that uses it",
+    ("simulation/greedy/pods.py", "greedy_pod"): "eight pods of a test",
+    ("simulation/greedy/recipes.py", "template_of"): "fields of our own types",
+    ("simulation/node/effort.py", "cachetools"): "empties the caches of others",
     ("simulation/controllers/scheduling.py", "_demand_of"): "not yet, as the API server that uses it",
 }
 """(file, function, table or library): what bounds it."""

@@ -257,7 +257,7 @@ class SlowForSome:
 
     async def begin(self, *asked: tuple[str, str]) -> list[asyncio.Future[int]]:
         """Ask, and give the gate time to ask the API server."""
-        begun = [asyncio.ensure_future(self.ask(token, source)) for token, source in asked]
+        begun: list[asyncio.Future[int]] = [asyncio.ensure_future(self.ask(*each)) for each in asked]
         for _ in range(20):
             await asyncio.sleep(0)
         return begun

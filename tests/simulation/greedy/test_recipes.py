@@ -1,4 +1,4 @@
-"""A template is found for each field that the API server lets grow; for the others, the reason is said."""
+"""Each field that the API server lets grow has a template; of the others the reason is said."""
 
 from __future__ import annotations
 

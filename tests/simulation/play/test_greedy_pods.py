@@ -79,8 +79,8 @@ def test_ephemeral_containers_come_with_the_update():
 
 def test_the_seed_draws_a_field():
     drawn = scenario("*")
-    assert Play(drawn, 3)._greedy.fields == Play(drawn, 3)._greedy.fields
-    assert len({Play(drawn, seed)._greedy.fields["greedy"] for seed in range(5)}) > 1
+    assert Play(drawn, 3).greedy.fields == Play(drawn, 3).greedy.fields
+    assert len({Play(drawn, seed).greedy.fields["greedy"] for seed in range(5)}) > 1
 
 
 def test_pods_that_wait_longer_beside_a_greedy_one_are_told_of_with_what_it_grows():

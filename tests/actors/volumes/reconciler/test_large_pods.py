@@ -172,7 +172,7 @@ def test_every_volume_of_a_large_pod_that_fails_is_tried_again_and_few_are_named
 # --- servers that do not answer ---------------------------------------------------------------------------------------
 
 
-def dead(world: World, count: int = 200) -> None:
+def dead(world: World, monkeypatch: pytest.MonkeyPatch, count: int = 200) -> None:
     """A pod with volumes of a dead server, a second after its start."""
     make = world.disk.prepare
 
@@ -182,19 +182,23 @@ def dead(world: World, count: int = 200) -> None:
             return Promise()  # what a simulated lane takes for a call that hangs
         return make(pod, spec, say)
 
-    world.disk.prepare = prepare  # type: ignore[method-assign]
+    monkeypatch.setattr(world.disk, "prepare", prepare)
     world.prepare(pod_with(*shares(count), DATA, uid="dead"), seconds=1)
 
 
-def test_a_dead_server_of_two_hundred_volumes_holds_up_no_volume_of_another(world: World):
-    dead(world)
+def test_a_dead_server_of_two_hundred_volumes_holds_up_no_volume_of_another(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    dead(world, monkeypatch)
     (answer,) = world.prepare(pod_with(*shares(5), uid="good"), seconds=2)
     assert (len(answer.host_paths), answer.error) == (5, "")
     assert world.disk.tree.exists("/root/pods/dead/volumes/kubernetes.io~empty-dir/data")
 
 
-def test_only_a_few_of_its_calls_begin_and_what_was_never_begun_is_not_late(world: World):
-    dead(world)
+def test_only_a_few_of_its_calls_begin_and_what_was_never_begun_is_not_late(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    dead(world, monkeypatch)
     world.run(CALL_LIMIT_NS / SECOND_NS)
     assert len([call for call in world.disk.calls if call.startswith("hang")]) == MAKES_AT_ONCE
     (answer,) = world.answers["dead"]
@@ -212,8 +216,8 @@ def test_all_of_them_are_made_when_the_server_answers_again(world: World):
     assert (len(answers[-1].host_paths), answers[-1].error) == (200, "")
 
 
-def test_a_pod_whose_server_never_answers_can_be_removed(world: World):
-    dead(world)
+def test_a_pod_whose_server_never_answers_can_be_removed(world: World, monkeypatch: pytest.MonkeyPatch):
+    dead(world, monkeypatch)
     world.release("dead", seconds=CALL_LIMIT_NS / SECOND_NS + 1)
     assert world.answers["dead"] == [VolumesReleased("dead")]
     assert len([call for call in world.disk.calls if call.startswith("release")]) == MAKES_AT_ONCE + 1

@@ -53,11 +53,11 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def is_refusal(self) -> bool:
-        return self.real.code >= 400 and self.same_code
+        return self.real.code >= 400
 
     @property
     def same_words(self) -> bool:
-        return bool(self.real.body == self.ours.body)
+        return bool(self.same_code and self.real.body == self.ours.body)
 
     def difference(self) -> str:
         """The kind of difference, short; empty for none."""

@@ -94,7 +94,7 @@ class BookKeeper:
     def read(self) -> None:
         """Begin: the actor has started."""
         self._disk = self._manager.lane("disk", size=DISK_LANE_SIZE, per_key=2)
-        self._manager.attempt(partial(self._on_disk, _read, self._file), BookRead)
+        self._manager.attempt(partial(self._on_disk, read_allocations, self._file), BookRead)
 
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
@@ -109,7 +109,7 @@ class BookKeeper:
         if self.book is None or (number := self._saves.begin()) is None:
             return
         written = self.book.written(without=self._reserved)
-        save = partial(self._on_disk, _save, self._file, written)
+        save = partial(self._on_disk, save_allocations, self._file, written)
         self._manager.attempt(save, lambda _, error: BookSaved(number, error))
         self._manager.after(SAVE_PATIENCE_NS, SaveLate(number), key=("save", number))
 
@@ -152,12 +152,12 @@ class BookKeeper:
         self.save()
 
 
-def _save(file: AllocationFile, written: WrittenBook) -> None:
+def save_allocations(file: AllocationFile, written: WrittenBook) -> None:
     """Write both files, on the lane."""
     file.save(written.allocated, written.actuated)
 
 
-def _read(file: AllocationFile) -> KeptBook | None:
+def read_allocations(file: AllocationFile) -> KeptBook | None:
     """Both files, on the lane.
 
     Where only the second cannot be read, the runtime counts as told all. Raises UnreadableStateError, OSError.

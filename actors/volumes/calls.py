@@ -121,6 +121,25 @@ class VolumeCall(msgspec.Struct):
         return f"{do} of volume {key.name} of pod {key.uid}" if isinstance(key, VolumePlace) else f"{do} {key.uid}"
 
 
+class VolumeWork:
+    """The work of a call on its lane, which notes that it has begun."""
+
+    __slots__ = ("__qualname__", "_call", "_work")
+
+    def __init__(self, call: VolumeCall, work: Callable[..., Any]) -> None:
+        self._call = call
+        self._work = work
+        self.__qualname__ = work.__qualname__
+
+    def begin(self) -> None:
+        """Note it."""
+        self._call.has_begun = True
+
+    def __call__(self, *args: Any) -> Any:
+        self.begin()
+        return self._work(*args)
+
+
 class VolumeCallEnded(Message, frozen=True):
     """To the actor itself.
 
@@ -237,16 +256,10 @@ class VolumeCalls:
 
     def _on_lane(self, call: VolumeCall, work: Callable[..., Any], *args: Any) -> Pending[Any]:
         """Run it among the calls of its pod, or of the device that nobody needs."""
-
-        def run(*args: Any) -> Any:
-            call.has_begun = True
-            return work(*args)
-
-        run.__qualname__ = work.__qualname__
         key = call.step.key
         return self._lanes.of(key).submit(
             call.uid or str(key),
-            run,
+            VolumeWork(call, work),
             *args,
             rank=Rank.FIRST if call.pod is not None and is_critical(call.pod) else Rank.NORMAL,
             ends=call.step.do in TAKING_DOWN,

@@ -15,6 +15,7 @@ from actors.kernel import Cancellable, Dispatcher, KernelError, Lane, LaneReport
 from actors.kernel.actor_base import ActorBase
 from actors.kernel.dispatcher import Runnable, Trace
 from actors.kernel.mailbox import Mailbox
+from actors.volumes.calls import VolumeWork
 from runtime.api import Api, ApiCall, ApiError, WatchCall, WatchEvent
 from runtime.api.calls import K, R
 from runtime.cri import Cri
@@ -249,7 +250,7 @@ class _KillableLane:
             if not agent.lives_through(f"before {name}"):
                 raise AgentKilledError("the agent is dead")
             if agent.hangs is not None and agent.hangs(name, key):
-                return Promise()  # type: ignore[return-value]  # what the simulated lane takes for a hang
+                return _hung(fn)  # type: ignore[return-value]  # what the simulated lane takes for a hang
             agent.calls_under_way += 1
             try:
                 # The simulated lane takes a promise for a call that goes on.
@@ -265,6 +266,13 @@ class _KillableLane:
 
     def report(self) -> LaneReport:
         return self._lane.report()
+
+
+def _hung(fn: Callable[..., Any]) -> Promise[Any]:
+    """A call that has begun and never ends."""
+    if isinstance(fn, VolumeWork):
+        fn.begin()
+    return Promise()
 
 
 class KillableCri:

@@ -67,7 +67,7 @@ def test_moments_are_at_each_turn_and_around_each_call_and_change_of_the_disk():
     for call in ("RunPodSandbox", "StartContainer", "StopContainer", "RemovePodSandbox", "patch pods/status"):
         assert {f"before {call}", f"after {call}"} <= kinds
     assert {"turn of /node/sync-loop/*", "turn of /node/volume-reconciler", "turn of /node/status-manager"} <= kinds
-    assert {"before SimulatedAllocationFile.save", "after SimulatedAllocationFile.save"} <= kinds
+    assert {"before save_allocations", "after save_allocations"} <= kinds
     assert "before a change of /var/lib/actorlet/pods/*/volumes/kubernetes.io~secret/secret/word" in kinds
     assert "before unmount /var/lib/actorlet/pods/*/volumes/kubernetes.io~nfs/share" in kinds
 
@@ -130,7 +130,7 @@ def test_an_agent_that_takes_for_gone_what_it_has_not_seen_yet_is_found_out(monk
         await look(self)
         if id(self) not in looked:
             looked.add(id(self))
-            self._sandboxes, self._containers, self._states = {}, {}, {}
+            self._sandboxes, self._containers, self._states, self._refreshed = {}, {}, {}, None
 
     monkeypatch.setattr(PodObserver, "look", look_in_vain)
     assert is_found_out("restart-counts-never-fall")

@@ -60,7 +60,7 @@ OF_THE_NODE = {
     "FileSourceActor._read_all": "FileSourceActor._read_all",
     "NodeSurveyActor.look.<locals>.<lambda>": "facts of the node",
     "PluginWatcherActor.look.<locals>.list_them": "new plugins are not noticed at once",
-    "SimulatedAllocationFile.save": "SimulatedAllocationFile.save",
+    "save_allocations": "save_allocations",
     "SimulatedPullRecordFiles.apply": "SimulatedPullRecordFiles.apply",
     "SimulatedHostStats.filesystem": "the file system of images",
     "SimulatedIdFiles.records": "SimulatedIdFiles.records",

@@ -101,6 +101,7 @@ def test_pain_3_an_agent_that_takes_an_event_for_what_is_there_is_found_out(monk
             self._containers = {each.id: observed_container(each) for each in containers}
             self._states = {sandbox.id: sandbox.state, **{each.id: each.state for each in containers}}
             self.changes += 1
+            self._refreshed = None
 
     monkeypatch.setattr(actors.pleg.pleg, "shown_by", keep)
     monkeypatch.setattr(actors.pod.parts, "PodObserver", Believing)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from actors.model.expansion import EXPANDED_AT_MOST, PATH_AT_MOST
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_references import MAPS, put, runs, waiting
 from tests.simulation.node.worlds import IMAGE, SECOND, World, container, manifest
@@ -31,26 +32,29 @@ def why(world: World) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "said", "at_most"),
     [
-        ({"env": DOUBLING}, "spec.containers[0].env"),
-        ({"env": LONG, "command": [TWENTY_FIVE]}, "spec.containers[0].command"),
-        ({"env": LONG, "args": ["$(L)"] * 25}, "spec.containers[0].args"),
+        ({"env": DOUBLING}, "spec.containers[0].env", EXPANDED_AT_MOST),
+        ({"env": LONG, "command": [TWENTY_FIVE]}, "spec.containers[0].command", EXPANDED_AT_MOST),
+        ({"env": LONG, "args": ["$(L)"] * 25}, "spec.containers[0].args", EXPANDED_AT_MOST),
         (
             {"env": LONG, "volumeMounts": [{"name": "data", "mountPath": "/d", "subPathExpr": TWENTY_FIVE}]},
             "spec.containers[0].volumeMounts[0].subPathExpr",
+            PATH_AT_MOST,
         ),
     ],
     ids=["env", "command", "args", "subPathExpr"],
 )
-def test_a_container_whose_references_multiply_is_refused_by_place(fields: dict[str, Any], said: str) -> None:
+def test_a_container_whose_references_multiply_is_refused_by_place(
+    fields: dict[str, Any], said: str, at_most: int
+) -> None:
     pod = manifest("web", [container(**fields)], volumes=[{"name": "data", "emptyDir": {}}])
     world = World({"web": pod, "well": manifest("well")}).start()
     world.run(30 * SECOND)
     reason, message = why(world)
     assert reason == REFUSED
     assert said in message
-    assert "longer than 2097152 characters after expansion" in message
+    assert f"longer than {at_most} characters after expansion" in message
     assert len(message) < 1000
     assert [each for each in world.running() if "web" in each] == []
     assert [each for each in world.running() if "well" in each]

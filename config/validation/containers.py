@@ -89,7 +89,7 @@ def _check_container(
     _check_mounts(at, container, volumes)
     _check_devices(at, container, volumes)
     check_resources(at / "resources", container.resources, claims)
-    check_resize_policies(at, container.resize_policy)
+    check_resize_policies(at, container.resize_policy, spec)
     check_container_security(at / "securityContext", container, spec)
 
 

@@ -3,8 +3,7 @@
 `validate_pod` is the whole of it, `validate_metadata` and `validate_spec` are its halves: pure, every fault at once,
 each with path, reason and hint, in the order of the document's fields. It expects a pod with its defaults
 (`config.pods.defaults`). The rules for containers, actions, resources, security and volumes stand in files of their
-own; here is what concerns the pod as a whole. Affinity and spreading are read by schedulers, not by nodes, and are not
-looked into.
+own; here is what concerns the pod as a whole. Affinity is read by schedulers, not by nodes, and is not looked into.
 """
 
 from __future__ import annotations
@@ -16,9 +15,19 @@ from config.documents.places import DocumentPlace
 from config.objects import HostAlias, ObjectMeta, Pod, PodDNSConfig, PodResourceClaim, PodSpec, Toleration
 from config.validation.containers import check_containers
 from config.validation.resources import check_pod_resources, check_quantity
-from config.validation.security import check_host_namespaces, check_pod_security
+from config.validation.security import check_host_namespaces, check_os_settings, check_pod_security
+from config.validation.spreading import check_spreading
 from config.validation.volumes import check_volumes
-from config.values.name_rules import check, dns_label, dns_subdomain, ip, label_value, object_uid, qualified_name
+from config.values.name_rules import (
+    check,
+    dns_label,
+    dns_subdomain,
+    ip,
+    label_value,
+    object_uid,
+    qualified_name,
+    search_domain,
+)
 
 ANNOTATION_BYTES_AT_MOST = 256 * 1024
 _NAMESERVERS_AT_MOST = 3
@@ -96,7 +105,9 @@ def _check_spec(at: DocumentPlace, spec: PodSpec) -> None:
     for name, text in spec.overhead.items():
         check_quantity(at / "overhead" / name, text)
     check_pod_security(at / "securityContext", spec)
+    check_os_settings(at, spec)
     check_host_namespaces(at, spec)
+    check_spreading(at, spec.topology_spread_constraints)
     _check_tolerations(at, spec.tolerations)
     _check_host_aliases(at, spec.host_aliases)
     _check_dns(at, spec)
@@ -182,6 +193,6 @@ def _check_dns(at: DocumentPlace, spec: PodSpec) -> None:
         )
     for search_at, search in place.items("searches", dns.searches):
         if search != ".":
-            check(search_at, dns_subdomain(search.removesuffix(".").replace("_", "-")))
+            check(search_at, search_domain(search.removesuffix(".")))
     for option_at, option in place.items("options", dns.options):
         (option_at / "name").required(option.name)

@@ -84,14 +84,19 @@ def _totals(spec: PodSpec, names: Set[str]) -> Mapping[str, Quantity]:
     return {name: total for name, total in totals.items() if name not in unreadable}
 
 
-def check_resize_policies(place: DocumentPlace, policies: Iterable[ContainerResizePolicy]) -> None:
-    """Each resource and policy must be known, and each resource has one policy."""
+def check_resize_policies(place: DocumentPlace, policies: Iterable[ContainerResizePolicy], spec: PodSpec) -> None:
+    """Each resource and policy must be known, and each resource has one policy.
+
+    Containers of a pod that never restarts cannot restart for a resize.
+    """
     seen: set[str] = set()
     for at, policy in place.items("resizePolicy", policies):
         (at / "resourceName").one_of(policy.resource_name, ("cpu", "memory"))
         (at / "restartPolicy").one_of(policy.restart_policy, ("NotRequired", "RestartContainer"))
         if policy.resource_name in seen:
             (at / "resourceName").fault(f"{policy.resource_name!r} is given twice", "keep one of them")
+        if spec.restart_policy == "Never" and policy.restart_policy == "RestartContainer":
+            (at / "restartPolicy").fault("must be NotRequired in a pod with restartPolicy: Never")
         seen.add(policy.resource_name)
 
 

@@ -63,10 +63,27 @@ def check_container_security(at: DocumentPlace, container: Container, spec: PodS
         if context.privileged:
             (at / "allowPrivilegeEscalation").fault("cannot be false in a privileged container", "remove one of them")
         added = context.capabilities.add if context.capabilities is not None else ()
-        if "SYS_ADMIN" in added or "CAP_SYS_ADMIN" in added:
+        # SYS_ADMIN, the name that runtimes know, is not compared (kubernetes/kubernetes#119568).
+        if "CAP_SYS_ADMIN" in added:
             (at / "allowPrivilegeEscalation").fault("cannot be false beside CAP_SYS_ADMIN", "remove one of them")
     _check_profile(at / "seccompProfile", context.seccomp_profile)
     _check_profile(at / "appArmorProfile", context.app_armor_profile)
+
+
+def check_os_settings(at: DocumentPlace, spec: PodSpec) -> None:
+    """A pod that is for Linux has no settings of Windows."""
+    if spec.os is None or spec.os.name != "linux":
+        return
+    contexts = [(at, spec.security_context)]
+    for field, containers in (
+        ("initContainers", spec.init_containers),
+        ("containers", spec.containers),
+        ("ephemeralContainers", spec.ephemeral_containers),
+    ):
+        contexts += [(place, each.security_context) for place, each in at.items(field, containers)]
+    for place, context in contexts:
+        if context is not None and context.windows_options is not None:
+            (place / "securityContext" / "windowsOptions").fault("cannot be set for a linux pod", "remove it")
 
 
 def check_host_namespaces(place: DocumentPlace, spec: PodSpec) -> None:

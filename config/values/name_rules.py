@@ -18,6 +18,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 _HOST = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_]{0,62}(\.[A-Za-z0-9_][-A-Za-z0-9_]{0,62})*\.?", re.ASCII)
 _ZONE = re.compile(r"[A-Za-z0-9_.-]{1,15}", re.ASCII)
 """The name of an interface."""
+_SEARCH_DOMAIN = re.compile(r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _WORD = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
 _PORT_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", re.ASCII)
 _ENVIRONMENT = re.compile(r"[ -<>-~]+", re.ASCII)
@@ -42,6 +43,12 @@ def dns_subdomain(text: str) -> Refusal:
     """RFC 1123 subdomain: the name of most objects."""
     good = len(text) <= 253 and _SUBDOMAIN.fullmatch(text)
     return None if good else (f"{text!r} is not a DNS name", _SUBDOMAIN_HINT)
+
+
+def search_domain(text: str) -> Refusal:
+    """A search domain of DNS: each part may begin with an underscore, and have some within (since 1.34)."""
+    good = len(text) <= 253 and _SEARCH_DOMAIN.fullmatch(text)
+    return None if good else (f"{text!r} is not a search domain", _SUBDOMAIN_HINT.replace(", - and .", ", -, _ and ."))
 
 
 def path_segment(text: str) -> Refusal:

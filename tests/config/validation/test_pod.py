@@ -20,6 +20,8 @@ from config.values.name_rules import (
 
 APP = {"name": "app", "image": "nginx:1"}
 DATA = {"name": "data", "emptyDir": {}}
+RESTARTING = {"resourceName": "memory", "restartPolicy": "RestartContainer"}
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
 
 
 def faults(metadata: dict[str, Any] | None = None, **spec: Any) -> dict[str, str]:
@@ -179,7 +181,7 @@ def test_a_good_container_has_no_faults(fields: dict[str, Any]) -> None:
             ".securityContext.allowPrivilegeEscalation",
         ),
         (
-            {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}, "allowPrivilegeEscalation": False}},
+            {"securityContext": {"capabilities": {"add": ["CAP_SYS_ADMIN"]}, "allowPrivilegeEscalation": False}},
             ".securityContext.allowPrivilegeEscalation",
         ),
         (
@@ -213,6 +215,38 @@ def test_a_faulty_container_is_refused_at_its_place(fields: dict[str, Any], path
         ({"dnsConfig": {"nameservers": ["x"]}}, "$.spec.dnsConfig.nameservers[0]"),
         ({"dnsConfig": {"nameservers": ["1.1.1.1"] * 4}}, "$.spec.dnsConfig.nameservers"),
         ({"dnsConfig": {"searches": ["a!b"]}}, "$.spec.dnsConfig.searches[0]"),
+        ({"dnsConfig": {"searches": ["__a"]}}, "$.spec.dnsConfig.searches[0]"),
+        ({"dnsConfig": {"searches": ["a_"]}}, "$.spec.dnsConfig.searches[0]"),
+        (
+            {"os": {"name": "linux"}, "securityContext": {"windowsOptions": {"runAsUserName": "x"}}},
+            "$.spec.securityContext.windowsOptions",
+        ),
+        (
+            {"os": {"name": "linux"}, "containers": [{**APP, "securityContext": {"windowsOptions": {}}}]},
+            "$.spec.containers[0].securityContext.windowsOptions",
+        ),
+        (
+            {"restartPolicy": "Never", "containers": [{**APP, "resizePolicy": [RESTARTING]}]},
+            "$.spec.containers[0].resizePolicy[0].restartPolicy",
+        ),
+        ({"topologySpreadConstraints": [SPREAD, SPREAD]}, "$.spec.topologySpreadConstraints[1].topologyKey"),
+        ({"topologySpreadConstraints": [{**SPREAD, "maxSkew": 0}]}, "$.spec.topologySpreadConstraints[0].maxSkew"),
+        (
+            {"topologySpreadConstraints": [{**SPREAD, "minDomains": 1}]},
+            "$.spec.topologySpreadConstraints[0].minDomains",
+        ),
+        (
+            {"topologySpreadConstraints": [{**SPREAD, "topologyKey": ""}]},
+            "$.spec.topologySpreadConstraints[0].topologyKey",
+        ),
+        (
+            {"topologySpreadConstraints": [{**SPREAD, "whenUnsatisfiable": "Odd"}]},
+            "$.spec.topologySpreadConstraints[0].whenUnsatisfiable",
+        ),
+        (
+            {"topologySpreadConstraints": [{**SPREAD, "nodeTaintsPolicy": "Odd"}]},
+            "$.spec.topologySpreadConstraints[0].nodeTaintsPolicy",
+        ),
         ({"dnsConfig": {"options": [{"value": "x"}]}}, "$.spec.dnsConfig.options[0].name"),
         ({"os": {"name": "plan9"}}, "$.spec.os.name"),
         ({"terminationGracePeriodSeconds": -1}, "$.spec.terminationGracePeriodSeconds"),
@@ -360,6 +394,13 @@ def test_a_faulty_volume_is_refused_at_its_place(source: dict[str, Any], path: s
 def test_volume_names_are_unique_labels() -> None:
     assert list(faults(volumes=[DATA, DATA])) == ["$.spec.volumes[1].name"]
     assert list(faults(volumes=[{"name": "A", "emptyDir": {}}])) == ["$.spec.volumes[0].name"]
+
+
+def test_what_upstream_takes_is_taken() -> None:
+    confined = {"capabilities": {"add": ["SYS_ADMIN"]}, "allowPrivilegeEscalation": False}
+    assert container_faults(securityContext=confined) == {}
+    assert faults(dnsConfig={"searches": ["_tcp.example.com", "a_b.", "."]}) == {}
+    assert faults(topologySpreadConstraints=[SPREAD, {**SPREAD, "whenUnsatisfiable": "DoNotSchedule"}]) == {}
 
 
 def test_a_sidecar_may_be_probed_and_have_hooks() -> None:

@@ -79,7 +79,9 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class ReadManifest(msgspec.Struct, frozen=True):
-    """The pods of a manifest, or else its errors. Warnings name fields that are kept but not known here.
+    """The pods of a manifest, or else its errors.
+
+    Warnings name fields that are kept but not known here, and keys that are given twice: the last one counts.
 
     `names`: of the pods in it, where it has errors: `namespace/name` as written, and as far as they can be read.
     `given`: the UIDs that the manifest itself gives its pods.
@@ -104,7 +106,7 @@ def read_manifest(data: bytes, origin: Origin, node_name: str, *, prevent_api_re
     faults = Faults(document.faults)
     pods: list[Pod] = []
     given: set[str] = set()
-    warnings = Faults()
+    warnings = Faults(document.repeated)
     if not faults:
         for path, value in _pods_in(document.value, faults):
             if faults.full:

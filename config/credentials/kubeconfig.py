@@ -15,13 +15,13 @@ import posixpath
 from typing import Any
 
 import msgspec
-import yaml
 
 from config.credentials.kubeconfig_fields import Fields
 from config.credentials.masked_urls import masked_url
 from config.documents.codec import DocumentError
 from config.documents.places import DocumentPlace
 from config.documents.text import read_document
+from config.documents.writing import yaml_text
 
 EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
@@ -186,7 +186,7 @@ def kubeconfig_document(
         "contexts": [{"name": name, "context": context}],
         "current-context": name,
     }
-    return yaml.safe_dump(document, sort_keys=False, width=10**9).encode()
+    return yaml_text(document).encode()
 
 
 def _pem_fields(name: str, pem: Pem) -> dict[str, str]:

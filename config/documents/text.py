@@ -1,9 +1,10 @@
 """YAML or JSON bytes become plain data: dict, list, str, int, float, bool, None.
 
-Owns how the text is read. Duplicate keys are faults, and several documents are told apart. Dates and base-60 numbers
-stay text. Merge keys and aliases are followed within limits. Every place has its line. The YAML is read event by event,
-so that no depth of nesting and no multiplication of aliases can hurt the process. A text costs memory and work in
-proportion to its size (`config.documents.limits`). Refuses to know what it means.
+Owns how the text is read: as Go's YAML 1.1 reads it, since kubectl and a kubelet do. So `y` is a bool, 30.0 is 30, and
+of a repeated key the last one counts. Repeated keys are told, and several documents are told apart. Dates and base-60
+numbers stay text. Merge keys and aliases are followed within limits. Every place has its line. The YAML is read event
+by event, so that no depth of nesting and no multiplication of aliases can hurt the process. A text costs memory and
+work in proportion to its size (`config.documents.limits`). Refuses to know what it means.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ from config.documents.lines import LineNode, ListLines, MapLines, line_at, line_
 from config.documents.walk import Step, path_text
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-_TRUE = frozenset({"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"})
-_FALSE = frozenset({"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"})
+_TRUE = frozenset({"true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON"})
+_FALSE = frozenset({"false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF"})
 _INTEGER = re.compile(
     r"[-+]?(0|[1-9][0-9_]*|0[0-7_]+|0o_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|0b_*[01][01_]*)", re.ASCII
 )
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+WRITTEN_OUT = 1e21
+"""From here on, Go writes a number with an exponent."""
 _TAG = "tag:yaml.org,2002:"
 
 # The parser in C where PyYAML has it: it is told event by event here, which never recurses.
@@ -51,11 +54,13 @@ def _line_of(event: Any) -> int:
 class Document(msgspec.Struct, frozen=True):
     """One document: its value, its faults, and the lines of its places where the text is YAML.
 
-    `exact`: path -> line of faults at places without a value, such as a key.
+    `repeated`: keys that are given before with another value, which does not count. `exact`: path -> line of faults at
+    places without a value, such as a key.
     """
 
     value: object
     faults: tuple[DocumentError, ...] = ()
+    repeated: tuple[DocumentError, ...] = ()
     lines: LineNode | None = None
     exact: Mapping[str, int] = msgspec.field(default_factory=dict)
 
@@ -65,7 +70,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 def read_documents(data: bytes) -> tuple[Document, ...]:
-    """Every document that is not empty.
+    """Every document that is not empty. A repeated key is no fault here, as it is none for kubectl.
 
     Unreadable text gives one document with the value None and the fault.
     """
@@ -88,12 +93,15 @@ def read_documents(data: bytes) -> tuple[Document, ...]:
 
 
 def only_document(data: bytes) -> Document:
-    """The only document. An empty text gives the value None; several documents are a fault."""
+    """The only document. An empty text gives the value None; several documents and repeated keys are faults."""
     documents = read_documents(data)
     if len(documents) > 1:
         fault = DocumentError("$", f"it has {len(documents)} documents", "keep one document in a file")
         return Document(None, (fault,))
-    return documents[0] if documents else Document(None)
+    if not documents:
+        return Document(None)
+    document = documents[0]
+    return msgspec.structs.replace(document, faults=(*document.faults, *document.repeated), repeated=())
 
 
 def read_document(data: bytes) -> tuple[object, Faults]:
@@ -125,7 +133,7 @@ class _Pairs(list[tuple[str, object]]):
 def _read_json(text: str) -> Document:
     if _separators(text) >= NODES_AT_MOST and _separators(_JSON_TEXT.sub("", text)) >= NODES_AT_MOST:
         raise _TooMuchError(_TOO_MANY)
-    faults = Faults()
+    faults, repeated = Faults(), Faults()
     path: list[Step] = []
 
     def plain(tree: object) -> object:
@@ -136,8 +144,8 @@ def _read_json(text: str) -> Document:
             result = {}
             for key, value in tree:
                 path.append(key)
-                if key in result and not faults.full:
-                    faults.append(DocumentError(path_text(tuple(path)), "is given twice", "keep one of them"))
+                if key in result and not repeated.full:
+                    repeated.append(DocumentError(path_text(tuple(path)), "is given twice", "keep one of them"))
                 result[key] = plain(value)
                 path.pop()
         elif isinstance(tree, list):
@@ -148,14 +156,14 @@ def _read_json(text: str) -> Document:
                     path.pop()
         return result
 
-    value = plain(json.loads(text, object_pairs_hook=_Pairs, parse_constant=_refuse_constant))
+    value = plain(json.loads(text, object_pairs_hook=_Pairs, parse_constant=_refuse_constant, parse_float=_number))
     if "\\u" in text:
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             reason = "an escape such as \\ud800 is half a character"
             faults.append(DocumentError("$", reason, "write the character itself"))
-    return Document(value, tuple(faults))
+    return Document(value, tuple(faults), tuple(repeated))
 
 
 _WITH_PARTS = frozenset({list, _Pairs})
@@ -164,6 +172,12 @@ _WITH_PARTS = frozenset({list, _Pairs})
 def _separators(text: str) -> int:
     """A JSON text has at most this number of values, plus one."""
     return text.count(",") + text.count("[") + text.count("{")
+
+
+def _number(text: str) -> int | float:
+    """A number with a point or an exponent. Go writes it back without them where it can, and reads that."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < WRITTEN_OUT else number
 
 
 def _refuse_constant(name: str) -> object:
@@ -214,7 +228,7 @@ class _Reader:
         self._start_document()
 
     def _start_document(self) -> None:
-        self._faults = Faults()
+        self._faults, self._repeated = Faults(), Faults()
         self._exact: dict[str, int] = {}
         # None while what it stands for is being read.
         self._anchors: dict[str, _Anchored | None] = {}
@@ -224,13 +238,14 @@ class _Reader:
         self._start_document()
         event = next(self.events)
         value, lines = self._value(event, _line_of(event))
-        return Document(value, tuple(self._faults), lines, self._exact)
+        return Document(value, tuple(self._faults), tuple(self._repeated), lines, self._exact)
 
-    def _fault(self, event: Any, reason: str, hint: str) -> None:
-        if not self._faults.full:
+    def _fault(self, event: Any, reason: str, hint: str, among: Faults | None = None) -> None:
+        faults = self._faults if among is None else among
+        if not faults.full:
             fault = DocumentError(path_text(tuple(self._path)), reason, hint)
             self._exact[fault.path] = _line_of(event)
-            self._faults.append(fault)
+            faults.append(fault)
 
     def _count(self, nodes: int, characters: int) -> None:
         self._nodes += nodes
@@ -303,12 +318,13 @@ class _Reader:
                 self._below("?", event, here)
                 self._below("?", next(self.events), here)
                 continue
-            key = event.value
+            merges = event.value == "<<" and event.implicit[0]
+            key = event.value if merges else self._key(event)
             self._count(0, len(key))
-            merges = key == "<<" and event.implicit[0]
             if not merges and key in result:
                 self._path.append(key)
-                self._fault(event, f"is given twice, first in line {line_of(lines[key])}", "keep one of them")
+                reason = f"is given twice, first in line {line_of(lines[key])}"
+                self._fault(event, reason, "keep one of them", among=self._repeated)
                 self._path.pop()
             value, lines[key] = self._below(key, next(self.events), here)
             if merges:
@@ -325,6 +341,13 @@ class _Reader:
                     self._faults.append(DocumentError(f"{path}.<<", "only maps can be merged", "refer to a map"))
         return result, MapLines(line, lines)
 
+    def _key(self, event: Any) -> str:
+        """A key as text. One without quotes is a bool or a number where a value is."""
+        value = self._scalar(event)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return str(event.value) if value is None else str(value)
+
     def _scalar(self, event: Any) -> object:
         text: str = event.value
         tag = event.tag
@@ -338,21 +361,22 @@ class _Reader:
         return text
 
     def _plain(self, event: Any) -> object:
-        """The value of a scalar without quotes."""
-        text: str = event.value
-        if text in _NULLS:
-            return None
-        if text in _TRUE:
-            return True
-        if text in _FALSE:
-            return False
-        if _INTEGER.fullmatch(text) and len(text) <= 80:
-            digits = text.replace("_", "")
-            octal = re.fullmatch(r"([-+]?)0([0-7]+)", digits)
-            return int(octal[1] + octal[2], 8) if octal else int(digits, 0)
-        if _FLOAT.fullmatch(text):
-            number = float(text)
-            if number in (float("inf"), float("-inf")):
-                self._fault(event, f"{text[:40]} is too large a number", "put it in quotes if it is text")
-            return number
-        return text
+        value = plain_value(event.value)
+        if value in (float("inf"), float("-inf")):
+            self._fault(event, f"{event.value[:40]} is too large a number", "put it in quotes if it is text")
+        return value
+
+
+def plain_value(text: str) -> object:
+    """The value of a scalar without quotes."""
+    if text in _NULLS:
+        return None
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    if _INTEGER.fullmatch(text) and len(text) <= 80:
+        digits = text.replace("_", "")
+        octal = re.fullmatch(r"([-+]?)0([0-7]+)", digits)
+        return int(octal[1] + octal[2], 8) if octal else int(digits, 0)
+    return _number(text) if _FLOAT.fullmatch(text) else text

@@ -137,7 +137,7 @@ def _object(asked: Wanted, kind: str, body: Mapping[str, object]) -> Page:
     warning = f'299 - "This version of the {page} endpoint is deprecated. Please use a newer version."'
     headers = {"Warning": warning} if asked.version in DEPRECATED else {}
     if asked.content_type == YAML:
-        import yaml  # slow to import, and few ask for it
+        from config.documents.writing import yaml_text  # slow to import, and few ask for it
 
-        return Page(yaml.safe_dump(document, sort_keys=False), YAML, headers)
+        return Page(yaml_text(document), YAML, headers)
     return Page(json.dumps(document), JSON, headers)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-import yaml
 from msgspec import Meta
 from msgspec.structs import fields, replace
 
 from config.documents.text import only_document
+from config.documents.writing import yaml_text
 from simulation.scenarios.mistakes import mistakes
 from simulation.scenarios.scenario import Scenario, ScenarioError, check_scenario, with_lines
 
@@ -78,7 +78,7 @@ def read_saved_run(data: bytes) -> SavedRun:
 def written(saved: SavedRun) -> bytes:
     """The saved run as YAML, the fields in the order of the struct, without defaults."""
     plain = msgspec.to_builtins(_with_the_defaults(saved))
-    text = yaml.safe_dump(plain, sort_keys=False, width=110, allow_unicode=True).encode()
+    text = yaml_text(plain, width=110).encode()
     # Texts that some readers of YAML take for numbers, such as a hash of digits around one e, are safe in JSON.
     return text if _reads_back(text, saved) else msgspec.json.format(msgspec.json.encode(plain))
 

@@ -134,7 +134,7 @@ def test_two_pods_of_a_list_cannot_have_one_name() -> None:
         ("apiVersion: v1\nkind: List\nitems: 3", "$.items", "must be a list", 3),
         ("apiVersion: v1\nkind: List\nitems:\n- kind: Service", "$.items[0].kind", "a Service cannot be run", 4),
         ("kind: Pod\n---\nkind: Service", "$", "it has 2 documents (Pod, Service)", None),
-        ("apiVersion: v1\nkind: Pod\nspec:\n  a: 1\n  a: 2", "$.spec.a", "given twice, first in line 4", 5),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {labels: {a: n}}", "$.metadata.labels.a", "must be text", 3),
         ("apiVersion: v1\nkind: Pod\nspec:\n  containers: 3", "$.spec.containers", "must be a list", 4),
         ("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: 3", "$.spec.containers[0].image", "text", 5),
     ],
@@ -148,6 +148,17 @@ def test_a_pod_that_cannot_run_is_refused_with_place_and_reason(
     assert reason in got.errors[0].reason
     if line is not None:
         assert got.errors[0].line == line
+
+
+def test_of_a_field_that_is_given_twice_the_last_one_counts_and_a_warning_says_so() -> None:
+    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: c, image: b}]\n"
+    text += "  restartPolicy: Always\n  restartPolicy: Never\n  terminationGracePeriodSeconds: 30.0\n"
+    got = read_manifest(text.encode(), FILE, "node-1")
+    assert [(each.spec.restart_policy, each.spec.termination_grace_period_seconds) for each in got.pods] == [
+        ("Never", 30)
+    ]
+    assert [(each.path, each.line) for each in got.warnings] == [("$.spec.restartPolicy", 7)]
+    assert "given twice, first in line 6" in got.warnings[0].reason
 
 
 def test_all_errors_come_at_once_and_say_file_line_path_reason_and_remedy() -> None:

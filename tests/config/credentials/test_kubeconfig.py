@@ -6,7 +6,6 @@ import base64
 from typing import Any
 
 import pytest
-import yaml
 
 from config.credentials.kubeconfig import (
     ApiAccess,
@@ -19,6 +18,7 @@ from config.credentials.kubeconfig import (
     kubeconfig_document,
 )
 from config.documents.codec import DocumentError
+from config.documents.writing import yaml_text
 
 PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 ENCODED = base64.b64encode(PEM.encode()).decode()
@@ -38,7 +38,7 @@ def document(cluster: Any = None, user: Any = None, **changes: Any) -> dict[str,
 
 
 def read(value: Any, context: str = "") -> ApiAccess:
-    return decode_kubeconfig(yaml.safe_dump(value).encode(), "/etc/kubernetes", context)
+    return decode_kubeconfig(yaml_text(value).encode(), "/etc/kubernetes", context)
 
 
 @pytest.mark.parametrize(

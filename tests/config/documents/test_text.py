@@ -4,10 +4,11 @@ import json
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from config.documents.text import read_document, read_documents
+from config.documents.writing import yaml_text
 
 
 def value_of(text: str) -> object:
@@ -46,7 +47,15 @@ def value_of(text: str) -> object:
         ("a: [1, {b: c}]", {"a": [1, {"b": "c"}]}),
         ("a: |\n  two\n  lines\n", {"a": "two\nlines\n"}),
         ("\ufeffa: 1", {"a": 1}),
-        ("x: &x {a: 1, b: 2}\ny:\n  <<: *x\n  b: 3", {"x": {"a": 1, "b": 2}, "y": {"a": 1, "b": 3}}),
+        ("x: &x {a: 1, b: 2}\nz:\n  <<: *x\n  b: 3", {"x": {"a": 1, "b": 2}, "z": {"a": 1, "b": 3}}),
+        ("a: y", {"a": True}),
+        ("a: N", {"a": False}),
+        ("a: 'y'", {"a": "y"}),
+        ("y: x", {"true": "x"}),
+        ("'y': x", {"y": "x"}),
+        ("off: x", {"false": "x"}),
+        ("010: x", {"8": "x"}),
+        ("30.0: x", {"30": "x"}),
         ("---\na: 1\n---\n", {"a": 1}),
         ('{"a": [1, true, null]}', {"a": [1, True, None]}),
         ("{a: b, c: [d]}", {"a": "b", "c": ["d"]}),
@@ -87,6 +96,24 @@ def test_an_ambiguous_yaml_value_is_a_fault_with_its_place(text: str, path: str,
     assert reason in faults[0].reason
 
 
+@pytest.mark.parametrize(
+    "text", ["a: 30.0", "a: 3e1", '{"a": 30.0}', '{"a": 3e1}'], ids=["point", "exponent", "json", "json-exponent"]
+)
+def test_a_number_without_a_fraction_is_whole_as_go_writes_it(text: str) -> None:
+    value = value_of(text)
+    assert isinstance(value, dict)
+    assert (value["a"], type(value["a"])) == (30, int)
+
+
+@pytest.mark.parametrize("text", ["a: 1\nb: 1\na: 2", '{"a": 1, "b": 1, "a": 2}'], ids=["yaml", "json"])
+def test_of_a_repeated_key_the_last_one_counts_and_both_are_told(text: str) -> None:
+    (document,) = read_documents(text.encode())
+    assert document.value == {"a": 2, "b": 1}
+    assert document.faults == ()
+    assert [each.path for each in document.repeated] == ["$.a"]
+    assert "is given twice" in document.repeated[0].reason
+
+
 def test_bytes_that_are_no_text_are_a_fault() -> None:
     assert "not UTF-8" in read_document(b"a: \xff\xfe")[1][0].reason
 
@@ -125,6 +152,12 @@ def test_json_reads_back_whatever_it_holds(value: object) -> None:
 def test_yaml_with_quotes_reads_back_as_written(value: object) -> None:
     text = yaml.safe_dump(value, default_style='"', default_flow_style=False)
     assert read_document(text.encode()) == (value, [])
+
+
+@given(st.dictionaries(st.text(alphabet="yn01e.+xo~ ", max_size=4), plain, min_size=1, max_size=4))
+@example({"y": "n", "1": "1e3", "null": ""})
+def test_what_is_written_as_yaml_reads_back(value: object) -> None:
+    assert read_document(yaml_text(value).encode()) == (value, [])
 
 
 @given(st.binary(max_size=60))

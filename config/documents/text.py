@@ -93,7 +93,10 @@ def read_documents(data: bytes) -> tuple[Document, ...]:
 
 
 def only_document(data: bytes) -> Document:
-    """The only document. An empty text gives the value None; several documents and repeated keys are faults."""
+    """The only document. Several documents and repeated keys are faults.
+
+    An empty text gives the value None.
+    """
     documents = read_documents(data)
     if len(documents) > 1:
         fault = DocumentError("$", f"it has {len(documents)} documents", "keep one document in a file")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from config.documents.places import DocumentPlace
-from config.objects import AppArmorProfile, Container, PodSpec, SeccompProfile
+from config.objects import AppArmorProfile, Container, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext
 
 _SYSCTL = re.compile(r"[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _ID_AT_MOST = 2**31 - 1
@@ -74,7 +74,7 @@ def check_os_settings(at: DocumentPlace, spec: PodSpec) -> None:
     """A pod that is for Linux has no settings of Windows."""
     if spec.os is None or spec.os.name != "linux":
         return
-    contexts = [(at, spec.security_context)]
+    contexts: list[tuple[DocumentPlace, PodSecurityContext | SecurityContext | None]] = [(at, spec.security_context)]
     for field, containers in (
         ("initContainers", spec.init_containers),
         ("containers", spec.containers),

@@ -1,4 +1,4 @@
-"""How a pod may ask to be spread: the checks of `topologySpreadConstraints` (upstream's `ValidatePodSpec`)."""
+"""The checks of `topologySpreadConstraints`, as upstream's `ValidatePodSpec` makes them."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 120
-HEAVY = ("cryptography", "h2", "jsonpatch", "psutil")
-"""For certificates, gRPC probes, patches, and the addresses of the machine."""
+HEAVY = ("cryptography", "h2", "psutil")
+"""For certificates, gRPC probes, and the addresses of the machine."""
 
 
 def test_the_agent_imports_heavy_libraries_when_it_needs_them() -> None:

@@ -1,4 +1,4 @@
-"""JSON patches do what RFC 6902 says, all or nothing.
+"""JSON patches do what `evanphx/json-patch` does in an API server, all or nothing.
 
 An error names its operation.
 """
@@ -49,7 +49,6 @@ def op(name: str, path: str, *value: Any, source: str | None = None) -> dict[str
         ({"/": 9, "~1": 10}, [op("test", "/~01", 10), op("test", "/~1", 9)], None),
         ({"foo": ["bar"]}, [op("add", "/foo/-", ["abc", "def"])], {"foo": ["bar", ["abc", "def"]]}),
         ({"foo": 1}, [op("add", "/foo", 2)], {"foo": 2}),
-        ({"foo": 1}, [op("add", "", [1])], [1]),
         ({"foo": 1}, [op("replace", "", {"bar": 1})], {"bar": 1}),
         ({"foo": [1, 2]}, [op("replace", "/foo/0", None)], {"foo": [None, 2]}),
         ({"foo": [1]}, [op("add", "/foo/1", 2)], {"foo": [1, 2]}),
@@ -59,7 +58,6 @@ def op(name: str, path: str, *value: Any, source: str | None = None) -> dict[str
         ({"": 1}, [op("replace", "/", 2)], {"": 2}),
         ({"a": {"1": 2}}, [op("remove", "/a/1")], {"a": {}}),
         ([{"a": 1}], [op("add", "/0/b", 2)], [{"a": 1, "b": 2}]),
-        ({"n": 1}, [op("test", "/n", 1.0)], None),
         ({"o": {"a": 1, "b": 2}}, [op("test", "/o", {"b": 2, "a": 1})], None),
         ({"foo": 1}, [], None),
     ],
@@ -70,34 +68,60 @@ def test_documents_change_as_the_rfc_says(document: Any, operations: list[Any], 
     assert (document, operations) == before
 
 
+# Seen on a kube-apiserver 1.36.2 (kubevirt/kubevirt#7875, fabric8io/kubernetes-client#4158).
+@pytest.mark.parametrize(
+    ("document", "operations", "result"),
+    [
+        ({}, [op("test", "/labels", None), op("add", "/labels", {"a": "b"})], {"labels": {"a": "b"}}),
+        ({"a": {"b": None}}, [op("test", "/a/b", None), op("test", "/a/c", None)], None),
+        ({"a": {}}, [op("test", "/a/b")], None),
+        ({"data": {}}, [op("replace", "/data/absent", "x")], {"data": {"absent": "x"}}),
+        ({"data": {}}, [op("copy", "/data/b", source="/data/a")], {"data": {"b": None}}),
+        ({"l": [1, 2]}, [op("remove", "/l/-1")], {"l": [1]}),
+        ({"l": [1, 2]}, [op("replace", "/l/-2", 3)], {"l": [3, 2]}),
+        ({"l": [1, 2]}, [op("add", "/l/-1", 3)], {"l": [1, 2, 3]}),
+        ({"l": [1, 2]}, [op("add", "/l/01", 3)], {"l": [1, 3, 2]}),
+        ({"a": 1}, [op("add", "/b")], {"a": 1, "b": None}),
+        ({"a": 1}, [op("add", "/a~2", 1)], {"a": 1, "a~2": 1}),
+    ],
+)
+def test_what_is_absent_counts_as_null_and_an_index_from_the_end_is_taken(
+    document: Any, operations: list[Any], result: Any
+) -> None:
+    assert same_json(apply_json_patch(document, operations), document if result is None else result)
+
+
 @pytest.mark.parametrize(
     ("operations", "where", "reason"),
     [
-        ([op("test", "/spec/nodeName", "n2")], "operation 0 (test /spec/nodeName)", "is not equal to tested value n2"),
-        ([op("test", "/spec/on", 1)], "operation 0 (test /spec/on)", "is not equal to tested value 1"),
-        ([op("test", "/spec/none", None)], "operation 0 (test /spec/none)", "member 'none' not found"),
-        (
-            [op("add", "/a", 1), op("remove", "/spec/a~1b")],
-            "operation 1 (remove /spec/a~1b)",
-            "non-existent object 'a/b'",
-        ),
-        ([op("replace", "/status", {})], "operation 0 (replace /status)", "non-existent object 'status'"),
-        ([op("add", "/status/phase", "x")], "operation 0 (add /status/phase)", "member 'status' not found"),
-        ([op("add", "/spec/nodeName/x", 1)], "operation 0 (add /spec/nodeName/x)", "non-container type"),
-        ([op("add", "/spec/on/x/y", 1)], "operation 0 (add /spec/on/x/y)", "does not support indexing"),
-        ([op("add", "/list/3", 1)], "operation 0 (add /list/3)", "outside of list"),
-        ([op("add", "/list/x", 1)], "operation 0 (add /list/x)", "'x' is not a valid sequence index"),
-        ([op("add", "/list/01", 1)], "operation 0 (add /list/01)", "'01' is not a valid sequence index"),
-        ([op("remove", "/list/-1")], "operation 0 (remove /list/-1)", "'-1' is not a valid sequence index"),
-        ([op("remove", "/list/-")], "operation 0 (remove /list/-)", "invalid array index '-'"),
-        ([op("remove", "/list/2")], "operation 0 (remove /list/2)", "non-existent object '2'"),
-        ([op("remove", "")], "operation 0 (remove the whole document)", "can't remove the whole document"),
-        (
-            [op("move", "/spec/a", source="/spec")],
-            "operation 0 (move /spec/a)",
-            "Cannot move values into their own children",
-        ),
-        ([op("copy", "/a", source="/b")], "operation 0 (copy /a)", "b"),
+        ([op("test", "/spec/nodeName", "n2")], "operation 0 (test /spec/nodeName)", 'there is "n1", not "n2"'),
+        ([op("test", "/spec/on", 1)], "operation 0 (test /spec/on)", "there is true, not 1"),
+        ([op("test", "/list/0", 1.0)], "operation 0 (test /list/0)", "there is 1, not 1.0"),
+        ([op("test", "/spec/none", 1)], "operation 0 (test /spec/none)", "there is null, not 1"),
+        ([op("test", "/list/0", None)], "operation 0 (test /list/0)", "there is 1, not null"),
+        ([op("test", "/none/a", None)], "operation 0 (test /none/a)", "no map or list at /none"),
+        ([op("add", "/a", 1), op("remove", "/spec/a~1b")], "operation 1 (remove /spec/a~1b)", "no 'a/b' to remove"),
+        ([op("add", "/status/phase", "x")], "operation 0 (add /status/phase)", "no map or list at /status"),
+        ([op("add", "/spec/nodeName/x", 1)], "operation 0 (add /spec/nodeName/x)", "no map or list at /spec/nodeName"),
+        ([op("add", "/spec/on/x/y", 1)], "operation 0 (add /spec/on/x/y)", "no map or list at /spec/on"),
+        ([op("add", "/list/3", 1)], "operation 0 (add /list/3)", "has 2 items, so it takes no index 3"),
+        ([op("add", "/list/x", 1)], "operation 0 (add /list/x)", "'x' is no index"),
+        ([op("remove", "/list/-3")], "operation 0 (remove /list/-3)", "takes no index -3"),
+        ([op("remove", "/list/-")], "operation 0 (remove /list/-)", "'-' is no index"),
+        ([op("remove", "/list/2")], "operation 0 (remove /list/2)", "takes no index 2"),
+        ([op("replace", "/list/2", 1)], "operation 0 (replace /list/2)", "takes no index 2"),
+        ([op("remove", "")], "operation 0 (remove the whole document)", "it needs a path"),
+        ([op("add", "", [1])], "operation 0 (add the whole document)", "it needs a path"),
+        ([op("replace", "", 1)], "operation 0 (replace the whole document)", "only a map or a list"),
+        ([op("move", "/spec/a", source="/spec")], "operation 0 (move /spec/a)", "no map or list at /spec"),
+        ([op("move", "/a", source="/b")], "operation 0 (move /a)", "no 'b' to remove"),
+        ([op("copy", "/a", source="/b/c")], "operation 0 (copy /a)", "no map or list at /b"),
+        ([op("test", "/list", [1, 2]), {"path": "/a"}], "operation 1 (None /a)", "None is none of add, remove"),
+        ([op("merge", "/a", 1)], "operation 0 (merge /a)", "'merge' is none of add, remove"),
+        ([{"op": ["add"], "path": "/a"}], "operation 0 (['add'] /a)", "is none of add, remove"),
+        ([{"op": "remove"}], "operation 0 (remove the whole document)", "no 'path' that is text"),
+        ([op("remove", "a")], "operation 0 (remove a)", "a path begins with /"),
+        ([op("move", "/a")], "operation 0 (move /a)", "no 'from' that is text"),
     ],
 )
 def test_an_operation_that_the_document_cannot_take_is_told(operations: list[Any], where: str, reason: str) -> None:
@@ -113,16 +137,7 @@ def test_an_operation_that_the_document_cannot_take_is_told(operations: list[Any
     ("patch", "reason"),
     [
         ({}, "it is not a list of operations"),
-        (["add"], "operation 0: Document is expected to be sequence of operations"),
-        ([op("test", "", {}), {"path": "/a"}], "operation 1: Operation does not contain 'op' member"),
-        ([op("merge", "/a", 1)], "operation 0: Unknown operation 'merge'"),
-        ([{"op": "remove"}], "operation 0: Operation must have a 'path' member"),
-        ([op("remove", "a")], "operation 0: Location must start with /"),
-        ([op("remove", "/a~2")], "operation 0: Found invalid escape ~2"),
-        ([op("remove", "/a~")], "invalid escape"),
-        ([op("add", "/a")], "operation 0 (add /a): The operation does not contain a 'value' member"),
-        ([op("test", "")], "does not contain a 'value' member"),
-        ([op("move", "/a")], "operation 0 (move /a): The operation does not contain a 'from' member"),
+        (["add"], "operation 0: it is not an object"),
         ([op("test", "", {})] * (MAX_OPERATIONS + 1), "at most 10000 are taken"),
     ],
 )
@@ -149,9 +164,9 @@ def pointers(value: Any, prefix: str = "") -> list[str]:
     return found
 
 
-@given(documents, documents, st.data())
+@given(documents.filter(bool).filter(lambda one: isinstance(one, dict | list)), documents, st.data())
 def test_a_replaced_value_is_found_in_its_place(document: Any, value: Any, data: st.DataObject) -> None:
-    place = data.draw(st.sampled_from(pointers(document)))
+    place = data.draw(st.sampled_from(pointers(document)[1:]))
     changed = apply_json_patch(document, [op("replace", place, value), op("test", place, value)])
     assert place in pointers(changed)
 
@@ -175,7 +190,7 @@ def test_copies_that_double_the_document_are_refused() -> None:
     operations = [{"op": "copy", "from": "/a", "path": f"/a/{number}"} for number in range(40)]
     with pytest.raises(PatchError, match="copy more than 3145728 bytes") as caught:
         apply_json_patch({"a": {"x": "y" * 100}}, operations)
-    assert caught.value.malformed
+    assert caught.value.where == "operation 14 (copy /a/14)"
 
 
 def test_moves_that_nest_the_document_without_end_are_refused() -> None:

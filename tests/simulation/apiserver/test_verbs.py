@@ -285,3 +285,20 @@ def test_the_spec_of_a_pod_does_not_change_but_for_its_image(server: Server) -> 
     node = server.ask("PATCH", f"{PODS}/web", {"spec": {"hostNetwork": True}}, content_type=STRATEGIC)
     assert node.code == 422
     assert "pod updates may not change fields other than" in node.message
+
+
+@pytest.mark.parametrize(
+    ("operations", "made"),
+    [
+        ([{"op": "test", "path": "/metadata/labels", "value": None}, {"op": "add", "path": "/data", "value": {}}], {}),
+        (
+            [{"op": "add", "path": "/data", "value": {"k": "v"}}, {"op": "replace", "path": "/data/b", "value": "x"}],
+            {"k": "v", "b": "x"},
+        ),
+    ],
+)
+def test_a_json_patch_takes_what_is_absent_for_null(server: Server, operations: list[object], made: object) -> None:
+    maps = "/api/v1/namespaces/default/configmaps"
+    server.ask("POST", maps, {"metadata": {"name": "t"}})
+    patched = server.ask("PATCH", f"{maps}/t", operations, content_type="application/json-patch+json")
+    assert (patched.code, patched.value.get("data", {})) == (200, made)

@@ -25,7 +25,7 @@ MAX_OPERATIONS = 10_000
 _INDEX = re.compile(r"[-+]?[0-9]{1,9}", re.ASCII)
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """Why the document cannot take an operation."""
 
 
@@ -45,7 +45,7 @@ def apply_json_patch(document: Any, operations: Any) -> Any:
         where = f"operation {index} ({kind} {path or 'the whole document'})"
         try:
             (_OPERATIONS.get(kind, _unknown) if isinstance(kind, str) else _unknown)(patched, operation)
-        except _Refused as error:
+        except _RefusedError as error:
             raise PatchError(where, str(error)) from None
         except RecursionError:
             raise PatchError(where, "it is nested too deeply") from None
@@ -64,17 +64,17 @@ class _Patched:
         self.copied_bytes = 0
 
     def around(self, pointer: str) -> tuple[Any, str]:
-        """The map or list around the place, and the last word of the pointer. Raises _Refused."""
+        """The map or list around the place, and the last word of the pointer. Raises _RefusedError."""
         first, *words = pointer.split("/")
         if not words:
-            raise _Refused(
+            raise _RefusedError(
                 f"a path begins with /, and {first!r} does not" if first else "it needs a path in the document"
             )
         around = self.root
         for depth, word in enumerate(words[:-1], 1):
             around = _member(around, _unescaped(word))
             if not isinstance(around, dict | list):
-                raise _Refused(f"there is no map or list at {'/'.join(['', *words[:depth]])}")
+                raise _RefusedError(f"there is no map or list at {'/'.join(['', *words[:depth]])}")
         return around, _unescaped(words[-1])
 
 
@@ -83,17 +83,17 @@ def _unescaped(word: str) -> str:
 
 
 def _member(around: Any, key: str) -> Any:
-    """The value there; None for an absent member of a map. Raises _Refused for an absent item of a list."""
+    """The value there; None for an absent member of a map. Raises _RefusedError for an absent item of a list."""
     return around[_index(around, key, len(around))] if isinstance(around, list) else around.get(key)
 
 
 def _index(items: list[Any], key: str, size: int) -> int:
-    """The index that the word means, below `size`. Raises _Refused."""
+    """The index that the word means, below `size`. Raises _RefusedError."""
     if not _INDEX.fullmatch(key):
-        raise _Refused(f"{key!r} is no index of a list")
+        raise _RefusedError(f"{key!r} is no index of a list")
     index = int(key)
     if not -size <= index < size:
-        raise _Refused(f"the list has {len(items)} items, so it takes no index {index}")
+        raise _RefusedError(f"the list has {len(items)} items, so it takes no index {index}")
     return index if index >= 0 else index + size
 
 
@@ -110,7 +110,7 @@ def _remove_value(around: Any, key: str) -> None:
     if isinstance(around, list):
         del around[_index(around, key, len(around))]
     elif key not in around:
-        raise _Refused(f"there is no {key!r} to remove")
+        raise _RefusedError(f"there is no {key!r} to remove")
     else:
         del around[key]
 
@@ -118,7 +118,7 @@ def _remove_value(around: Any, key: str) -> None:
 def _text(operation: Mapping[str, Any], field: str) -> str:
     value = operation.get(field)
     if not isinstance(value, str):
-        raise _Refused(f"it has no {field!r} that is text")
+        raise _RefusedError(f"it has no {field!r} that is text")
     return value
 
 
@@ -138,7 +138,7 @@ def _replace(patched: _Patched, operation: Mapping[str, Any]) -> None:
     path, value = _text(operation, "path"), _value(operation)
     if not path:
         if not isinstance(value, dict | list):
-            raise _Refused("only a map or a list replaces the whole document")
+            raise _RefusedError("only a map or a list replaces the whole document")
         patched.root = value
         return
     around, key = patched.around(path)
@@ -149,7 +149,7 @@ def _test(patched: _Patched, operation: Mapping[str, Any]) -> None:
     path, wanted = _text(operation, "path"), operation.get("value")
     found = _member(*patched.around(path)) if path else patched.root
     if not _equal(found, wanted):
-        raise _Refused(f"the value there is {_shown(found)}, not {_shown(wanted)}")
+        raise _RefusedError(f"the value there is {_shown(found)}, not {_shown(wanted)}")
 
 
 def _move(patched: _Patched, operation: Mapping[str, Any]) -> None:
@@ -164,12 +164,14 @@ def _copy(patched: _Patched, operation: Mapping[str, Any]) -> None:
     around, key = patched.around(_text(operation, "path"))
     patched.copied_bytes += len(msgspec.json.encode(value))
     if patched.copied_bytes > COPIED_BYTES_AT_MOST:
-        raise _Refused(f"the operations so far copy more than {COPIED_BYTES_AT_MOST} bytes; send the document itself")
+        raise _RefusedError(
+            f"the operations so far copy more than {COPIED_BYTES_AT_MOST} bytes; send the document itself"
+        )
     _add_value(around, key, copy.deepcopy(value))
 
 
 def _unknown(_: _Patched, operation: Mapping[str, Any]) -> None:
-    raise _Refused(f"{operation.get('op')!r} is none of {', '.join(_OPERATIONS)}")
+    raise _RefusedError(f"{operation.get('op')!r} is none of {', '.join(_OPERATIONS)}")
 
 
 _OPERATIONS: Mapping[str, Callable[[_Patched, Mapping[str, Any]], None]] = {

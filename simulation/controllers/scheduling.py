@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from config.caches import KIB, MIB, kept
 from config.objects import PodSpec, Taint
 from config.pods.node_selection import selected, tolerated
 from config.pods.requests import Amounts, Port, clash, host_ports, spec_requests
@@ -44,7 +44,7 @@ _READY_TAINTS = {
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
 _WHAT_COUNTS = ("containers", "initContainers", "resources", "overhead", "nodeSelector", "affinity", "tolerations")
 _NOTHING = PodSpec()
-DEMANDS_AT_MOST = 1024
+DEMANDS_BYTES, DEMAND_BYTES = 8 * MIB, 256 * KIB
 
 _encode = msgspec.json.Encoder().encode
 
@@ -77,14 +77,14 @@ def demand_of(pod: Json) -> PodDemand:
     return _demands.get(spec) or _demands.put(spec, _read_demand(spec))
 
 
-_demands: ByIdentity[PodDemand] = ByIdentity(DEMANDS_AT_MOST)
+_demands: ByIdentity[PodDemand] = ByIdentity(DEMANDS_BYTES, DEMAND_BYTES)
 
 
 def _read_demand(spec: Json) -> PodDemand:
     return _demand_of(_encode({name: spec[name] for name in _WHAT_COUNTS if name in spec}))
 
 
-@lru_cache(maxsize=DEMANDS_AT_MOST)
+@kept(DEMANDS_BYTES, DEMAND_BYTES)
 def _demand_of(text: bytes) -> PodDemand:
     """The demands of a spec, cached for all pods of one template."""
     whole = msgspec.json.decode(text)

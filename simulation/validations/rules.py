@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 import msgspec
+
+from config.caches import KIB, kept
 
 CEL = "x-kubernetes-validations"
 At = tuple[str | int, ...]
@@ -89,12 +90,12 @@ def is_evaluated(rule: Mapping[str, Any]) -> bool:
     return _is_known(rule.get("rule") or "") and _is_known(rule.get("messageExpression") or "")
 
 
-@lru_cache(maxsize=1024)
+@kept(256 * KIB, 16 * KIB)
 def _is_known(expression: str) -> bool:
     return not any(map(_is_missing, _calls(expression)))
 
 
-@lru_cache(maxsize=1024)
+@kept(256 * KIB, 16 * KIB)
 def _reads_old_self(expression: str) -> bool:
     return any(found["read"] for found in _OLD_SELF.finditer(expression))
 

@@ -8,8 +8,8 @@ A new plugin is one file, and one line here. The order is that of `AllOrderedPlu
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
+from config.caches import with_its_object
 from simulation.apiserver.admission import (
     default_tolerations,
     namespace_lifecycle,
@@ -31,6 +31,7 @@ PLUGINS = (
     webhooks.VALIDATING_PLUGIN,
 )
 _Step = Callable[[Attributes], object]
+_Steps = tuple[tuple[_Step, ...], tuple[_Step, ...]]
 
 
 def admit(this: Attributes) -> None:
@@ -45,11 +46,19 @@ def validate(this: Attributes) -> None:
         step(this)
 
 
-@lru_cache(maxsize=1024)
-def _steps(resource: ServedResource, part: str, operation: str) -> tuple[tuple[_Step, ...], tuple[_Step, ...]]:
+def _steps(resource: ServedResource, part: str, operation: str) -> _Steps:
     """What to do about such a request, by phase."""
-    asked = [one for one in PLUGINS if one.concerns is None or (resource, part, operation) in one.concerns]
-    return (
-        tuple(one.admit for one in asked if one.admit is not None),
-        tuple(one.validate for one in asked if one.validate is not None),
-    )
+    known = _steps_of(resource)
+    if (part, operation) not in known:
+        asked = [one for one in PLUGINS if one.concerns is None or (resource, part, operation) in one.concerns]
+        known[part, operation] = (
+            tuple(one.admit for one in asked if one.admit is not None),
+            tuple(one.validate for one in asked if one.validate is not None),
+        )
+    return known[part, operation]
+
+
+@with_its_object
+def _steps_of(resource: ServedResource) -> dict[tuple[str, str], _Steps]:
+    """By part and operation, of which a resource has few; filled as they are asked for."""
+    return {}

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from config.caches import MIB, KeptBytes
 from simulation.apiserver.documents.discovery import MAJOR, MINOR
 from simulation.apiserver.documents.openapi_schemas import schema_name, schemas_of
 from simulation.apiserver.kinds.table import SERVED, ServedResource, groups
@@ -70,7 +71,7 @@ def openapi(path: str, accept: str = "", served: Served = SERVED) -> tuple[str, 
         return (_PROTOBUF, _NO_KINDS) if "com.github.proto-openapi.spec.v2" in accept else None
     root = path.removeprefix(_ROOT + "/")
     resources = _roots(served).get(root) if root != path else None
-    return None if resources is None else (_JSON, _document(root, resources))
+    return None if resources is None else (_JSON, _document(root, resources)[0])
 
 
 @lru_cache(maxsize=1)
@@ -89,22 +90,25 @@ def _roots(served: Served) -> Mapping[str, Served]:
 def _index(served: Served) -> bytes:
     # The hash lets a client keep a document for as long as it does not change.
     paths = {
-        root: {"serverRelativeURL": f"{_ROOT}/{root}?hash={_digest(root, resources)}"}
+        root: {"serverRelativeURL": f"{_ROOT}/{root}?hash={_document(root, resources)[1]}"}
         for root, resources in _roots(served).items()
     }
     return msgspec.json.encode({"paths": paths})
 
 
-@lru_cache(maxsize=256)
-def _digest(root: str, resources: Served) -> str:
-    return hashlib.sha512(_document(root, resources)).hexdigest().upper()
-
-
-@lru_cache(maxsize=64)
-def _document(root: str, resources: Served) -> bytes:
+def _document(root: str, resources: Served) -> tuple[bytes, str]:
+    """The document, and its hash."""
+    try:
+        return _documents[root, resources]
+    except KeyError:
+        pass
     paths = {path: item for resource in resources for path, item in _paths(root, resource).items()}
     components = {"schemas": schemas_of(resources)}
-    return msgspec.json.encode({"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": components})
+    text = msgspec.json.encode({"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": components})
+    return _documents.keep((root, resources), (text, hashlib.sha512(text).hexdigest().upper()), len(text))
+
+
+_documents: KeptBytes[tuple[str, Served], tuple[bytes, str]] = KeptBytes(16 * MIB, 4 * MIB)
 
 
 def _paths(root: str, resource: ServedResource) -> Json:

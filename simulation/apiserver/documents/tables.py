@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from config.caches import with_its_object
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import Pod
 from config.pods.words import pod_line
@@ -293,7 +293,7 @@ def _source(text: str) -> Source:
     return _OF_PATHS[word](*rest.split()) if rest else _WORDS[word]
 
 
-@lru_cache(maxsize=256)
+@with_its_object
 def _view(resource: ServedResource) -> TableView:
     """The columns of the table of kinds; name and age where it has none."""
     if resource.described is not None and resource.described.columns:
@@ -307,8 +307,10 @@ def _view(resource: ServedResource) -> TableView:
     )
     sources = [_source(text) for text in columns.values()]
 
+    of_pods = resource is PODS
+
     def cells(json: Json, wall_ns: int) -> list[Cell]:
-        json = _pod(json, wall_ns) if resource is PODS else json
+        json = _pod(json, wall_ns) if of_pods else json
         return [source(json, wall_ns) for source in sources]
 
     return TableView(shown, cells)

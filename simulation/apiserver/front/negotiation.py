@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from functools import lru_cache
 
 import msgspec
 
+from config.caches import KIB, kept
 from simulation.apiserver.documents.tables import META, partial_metadata, table_of
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.answers import Body, ListAnswer, ObjectAnswer, line_of
@@ -30,7 +30,7 @@ class Shape(Enum):
 _SHAPES = {shape.value: shape for shape in Shape}
 
 
-@lru_cache(maxsize=256)
+@kept(64 * KIB)
 def shape_of(accept: str) -> Shape:
     """The first supported shape of an Accept header. Raises StatusError (406)."""
     for choice in accept.split(",") if accept else (JSON,):

@@ -32,10 +32,9 @@ class DefaultRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fill: Mapping[str, Any] = {}
 
 
-@cache
 def default_rules(api_version: str, kind: str) -> tuple[DefaultRule, ...]:
     """The rules of a kind; none for a kind that has no defaults."""
-    return tuple(_recorded().get(f"{api_version}/{kind}", ()))
+    return _recorded().get(f"{api_version}/{kind}", ())
 
 
 def recorded_kinds() -> tuple[str, ...]:
@@ -52,8 +51,8 @@ def with_defaults(value: Mapping[str, Any], rules: Sequence[DefaultRule]) -> dic
 
 
 @cache
-def _recorded() -> Mapping[str, list[DefaultRule]]:
-    return msgspec.json.decode(_FILE.read_bytes(), type=dict[str, list[DefaultRule]])
+def _recorded() -> Mapping[str, tuple[DefaultRule, ...]]:
+    return msgspec.json.decode(_FILE.read_bytes(), type=dict[str, tuple[DefaultRule, ...]])
 
 
 def _applied(value: Any, rule: DefaultRule, path: Sequence[str]) -> Any:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from msgspec import inspect
 
 import config.objects
+from config.caches import with_its_object
 from config.objects import ApiStruct
 from simulation.apiserver.kinds.table import ServedResource
 
 
-@lru_cache(maxsize=64)
+@with_its_object
 def struct_of(resource: ServedResource) -> type[ApiStruct] | None:
     """The struct of the resource's kind; None for a kind that has none here."""
     found = getattr(config.objects, resource.kind, None)

@@ -38,7 +38,7 @@ class SubResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=T
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
-class ServedResource(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid_unknown_fields=True):
     """One resource. Each exists once and compares by identity.
 
     `storage`: the store key of objects that several resources show (events, versions of a custom resource).

@@ -5,11 +5,11 @@ Owns the parsing of text: what a document means is not known here. Raises Status
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from config.caches import KIB, kept
 from config.documents.text import read_document
 from simulation.apiserver.status import bad_request, unsupported_media_type
 
@@ -26,7 +26,7 @@ BODY_BYTES_AT_MOST = 3 * 2**20
 _decode = msgspec.json.Decoder().decode
 
 
-@lru_cache(maxsize=256)
+@kept(32 * KIB)
 def media_of(content_type: str) -> str:
     """The type alone, without its parameters, in small letters."""
     return content_type.partition(";")[0].strip().lower()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -81,7 +80,6 @@ Find = Callable[[str, str, str], ServedResource | None]
 """(group, version, plural) -> the resource of that name."""
 
 
-@lru_cache(maxsize=4096)
 def target_of(path: str) -> Target:
     """The target of a path among the built-in resources. Raises StatusError (404)."""
     return read_target(path, find)
@@ -119,7 +117,6 @@ def read_target(path: str, find_resource: Find) -> Target:
 _VERBS = {"PUT": "update", "PATCH": "patch", "POST": "create"}
 
 
-@lru_cache(maxsize=1024)
 def verb_of(method: str, resource: ServedResource, sub: SubResource | None, named: bool, watch: bool = False) -> str:
     """The verb in Kubernetes' sense, for one object (`named`) or the collection.
 

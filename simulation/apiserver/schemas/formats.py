@@ -9,12 +9,12 @@ import base64
 import re
 from collections.abc import Callable
 from datetime import datetime
-from functools import lru_cache
 from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 from jsonschema import FormatChecker
 
+from config.caches import KIB, MIB, kept
 from config.values.expressions import Cost, Use, cost_of
 from config.values.name_rules import dns_subdomain
 from simulation.apiserver.schemas.json_paths import names_of, parse_path
@@ -36,7 +36,7 @@ SLOW_TEXT_AT_MOST = 500
 """Characters of a text that is read with a pattern whose time grows with a power of the length."""
 
 
-@lru_cache(maxsize=1024)
+@kept(2 * MIB, 64 * KIB)
 def compiled(pattern: str) -> re.Pattern[str] | None:
     """A pattern of RE2 in Python; None where Python lacks its classes or quotes. Raises re.error.
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 import msgspec
+
+from config.caches import KIB, MIB, kept
 
 CHARACTERS_AT_MOST = 1000
 
@@ -51,7 +52,7 @@ Step = str | int | Filter | Slice
 Path = tuple[Step, ...]
 
 
-@lru_cache(maxsize=1024)
+@kept(MIB, 16 * KIB)
 def parse_path(text: str) -> Path:
     """Parse a path. Raises ValueError, which names the part that is not supported."""
     if len(text) > CHARACTERS_AT_MOST:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 
-class KindSchema(msgspec.Struct, frozen=True, eq=False):
+class KindSchema(msgspec.Struct, frozen=True, eq=False, weakref=True):
     """One version of a kind that a schema describes.
 
     The schema comes from a definition, or is the published one of a built-in kind.

@@ -8,12 +8,12 @@ A result is a copy that shares the unchanged parts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from operator import is_
 from typing import Any
 
 import msgspec
 
+from config.caches import with_its_object
 from config.objects import ObjectMeta
 from config.patches import Schema as MergeSchema
 from config.patches import schema_for
@@ -113,7 +113,7 @@ def _is_absent(item: Any, schema: Schema) -> bool:
 # --- for other parts of the server ----------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=256)
+@with_its_object
 def merged_lists(described: KindSchema) -> MergeSchema:
     """How patches merge lists: as the published strategy says.
 

@@ -7,10 +7,10 @@ Owns the selectable fields of each resource. Unreadable selectors raise StatusEr
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Protocol
 
 from config.api.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
+from config.caches import KIB, kept
 from simulation.apiserver.kinds.table import PODS, ServedResource
 from simulation.apiserver.status import Json, bad_request
 
@@ -63,20 +63,23 @@ class Selection:
 EVERYTHING = Selection()
 
 
-@lru_cache(maxsize=1024)
 def selection(resource: ServedResource, label_selector: str, field_selector: str) -> Selection:
     """Read the selectors of a request. Raises StatusError (400)."""
     if not (label_selector or field_selector):
         return EVERYTHING
     try:
-        labels = parse_label_selector(label_selector)
-        fields = parse_field_selector(field_selector)
+        labels, fields = _parsed(label_selector, field_selector)
     except SelectorError as error:
         raise bad_request(f"unable to parse requirement: {error}") from None
     for path in sorted(fields.paths.difference(_OF_ALL, resource.selectable)):
         raise bad_request(f"field label not supported: {path}")
     # Only pods are indexed by node.
     return Selection(labels, fields, by_node=resource is PODS)
+
+
+@kept(512 * KIB)
+def _parsed(label_selector: str, field_selector: str) -> tuple[LabelQuery, FieldQuery]:
+    return parse_label_selector(label_selector), parse_field_selector(field_selector)
 
 
 def field_of(value: Json, path: str) -> str:
@@ -95,6 +98,6 @@ def field_of(value: Json, path: str) -> str:
     return "" if found is None else str(found).lower() if isinstance(found, bool) else str(found)
 
 
-@lru_cache(maxsize=256)
+@kept(64 * KIB)
 def _steps(path: str) -> tuple[str, ...]:
     return ("metadata", "name") if path == "name" else tuple(path.split("."))

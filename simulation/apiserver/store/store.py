@@ -7,8 +7,8 @@ it is stored: a new version shares the unchanged parts. Each version is encoded 
 node, by name and by namespace, and a change visits only those it concerns. So ten thousand pods on a hundred nodes are
 cheap to watch.
 
-Only the newest changes are kept (`history_at_most` per resource); a watch from before them is refused as expired. The
-store itself is not thread-safe. It does not interpret objects.
+Only the newest changes of each resource are kept, at most `history_at_most` and `HISTORY_BYTES`; a watch from before
+them is refused as expired. The store itself is not thread-safe. It does not interpret objects.
 """
 
 from __future__ import annotations
@@ -24,6 +24,11 @@ from simulation.apiserver.status import Json, StatusError, expired, too_large_ve
 from simulation.apiserver.store.selection import Selection
 
 HISTORY_AT_MOST = 10_000
+HISTORY_BYTES = 8 * 2**20
+"""The JSON of a resource's changes that are kept.
+
+A client that has missed more than that lists everything anew.
+"""
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
 
 Key = tuple[str, str]
@@ -44,6 +49,7 @@ class Version(msgspec.Struct, eq=False):
     node: str = ""
     twin: Version | None = None
     _body: bytes = b""
+    _size_bytes: int = 0
 
     @property
     def object(self) -> Json:
@@ -70,6 +76,12 @@ class Version(msgspec.Struct, eq=False):
         self._body = self._body or encode(self._object)
         return self._body
 
+    @property
+    def size_bytes(self) -> int:
+        """The length of the JSON."""
+        self._size_bytes = self._size_bytes or len(self._body or encode(self._object))
+        return self._size_bytes
+
     def write_down(self) -> None:
         """Keep only the JSON text, a fifth of the memory, for objects that are seldom read again."""
         self.body()
@@ -88,6 +100,13 @@ class StoreChange(msgspec.Struct, eq=False):
     old: Version | None
     new: Version | None
     _gone: Version | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the JSON of the changed object."""
+        shown = self.new or self.old
+        assert shown is not None
+        return shown.size_bytes
 
     def gone(self) -> Version:
         """The deleted object as a watcher gets it: its last version, at the revision of the deletion."""
@@ -163,6 +182,7 @@ class Collection:
         self._newest: Version | None = None
         self._watchers: dict[_Bucket, dict[Watcher, None]] = {}
         self._history: list[StoreChange] = []
+        self._history_bytes = 0
         self._history_at_most = history_at_most
         self.forgotten = 0
         """Revision of the newest change that is no longer kept."""
@@ -245,20 +265,34 @@ class Collection:
 
     def forget(self, keep: int = 0) -> None:
         """Keep only the last `keep` changes."""
-        cut = len(self._history) - keep
+        self._forget_first(len(self._history) - keep)
+
+    def _forget_first(self, cut: int) -> None:
         if cut > 0:
             self.forgotten = self._history[cut - 1].revision
+            self._history_bytes -= sum(change.size_bytes for change in self._history[:cut])
             del self._history[:cut]
+
+    def _keep_history_small(self) -> None:
+        """Forget half of it at once: to cut off a list at its beginning takes long."""
+        if len(self._history) > 2 * self._history_at_most:
+            self.forget(self._history_at_most)
+        if self._history_bytes > HISTORY_BYTES:
+            left, cut = self._history_bytes, 0
+            while left > HISTORY_BYTES // 2:
+                left -= self._history[cut].size_bytes
+                cut += 1
+            self._forget_first(cut)
 
     def _tell(self, change: StoreChange) -> None:
         if self._by_node is not None:
             self._index(self._by_node, change)
         self._history.append(change)
-        if len(self._history) > 2 * self._history_at_most:
-            self.forget(self._history_at_most)
         for bucket in self._buckets(change):
             for watcher in tuple(self._watchers.get(bucket, ())):
                 watcher.offer(change)
+        self._history_bytes += change.size_bytes
+        self._keep_history_small()
 
     @staticmethod
     def _index(by_node: dict[str, dict[Key, None]], change: StoreChange) -> None:

@@ -7,29 +7,32 @@ share its struct. The struct of a status is the one from the status check.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from config.caches import MIB, KeptBytes
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import ApiObject, ObjectMeta, Pod, PodSpec, PodStatus
 from simulation.apiserver.status import Json
-from simulation.apiserver.store.by_identity import ByIdentity
+from simulation.apiserver.store.by_identity import ByIdentity, WhileHeld, in_memory_bytes
 from simulation.apiserver.store.store import Version
 
-VERSIONS_AT_MOST = 256
-"""Watchers get a version soon after it is stored."""
-SPECS_AT_MOST = 16_384
-"""Each pod with a token has a spec of its own. Clusters of up to so many pods read each spec once."""
-STATUSES_AT_MOST = 256
+VERSIONS_BYTES = 8 * MIB
+"""Some hundreds: watchers get a version soon after it is stored."""
+STATUSES_BYTES = 4 * MIB
+LONGEST_BYTES = MIB
 _PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 
 
-@lru_cache(maxsize=VERSIONS_AT_MOST)
 def read_version(version: Version, kind: type[ApiObject]) -> Any:
     """The object of that version: of type `kind`. Raises DocumentError."""
-    return read_pod(version.object) if kind is Pod else from_builtins(version.object, kind)
+    try:
+        return _versions[version, kind]
+    except KeyError:
+        pass
+    read = read_pod(version.object) if kind is Pod else from_builtins(version.object, kind)
+    return _versions.keep((version, kind), read, in_memory_bytes(version.size_bytes))
 
 
 def read_pod(value: Json) -> Pod:
@@ -56,8 +59,10 @@ def knows_change_of_status(old: Version, status: Any) -> bool:
     return True
 
 
-_specs: ByIdentity[PodSpec] = ByIdentity(SPECS_AT_MOST)
-_statuses: ByIdentity[PodStatus] = ByIdentity(STATUSES_AT_MOST)
+_versions: KeptBytes[tuple[Version, type[ApiObject]], Any] = KeptBytes(VERSIONS_BYTES, LONGEST_BYTES)
+_specs: WhileHeld[PodSpec] = WhileHeld()
+"""Each pod with a token has a spec of its own: a cluster has as many specs as pods."""
+_statuses: ByIdentity[PodStatus] = ByIdentity(STATUSES_BYTES, LONGEST_BYTES)
 """A status is read when it arrives, and again in its stored version."""
 
 

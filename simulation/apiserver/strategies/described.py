@@ -8,9 +8,9 @@ become stricter.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
+from config.caches import with_its_object
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import ObjectMeta
 from simulation.apiserver.core import Core
@@ -105,7 +105,7 @@ def _described(resource: ServedResource) -> KindSchema:
     return resource.described
 
 
-@lru_cache(maxsize=1024)
+@with_its_object
 def _has_rules(resource: ServedResource) -> bool:
     return resource.is_defined and has_rules(_described(resource).schema)
 

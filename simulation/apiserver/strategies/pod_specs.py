@@ -1,27 +1,25 @@
 """Specs of pods with results that depend on them, each kept once: pods of one template share one spec.
 
 The defaults, the faults and the QoS class of a spec depend on its content alone. A shared spec is replaced, never
-changed. The cache is bounded and keeps the newest. Pure.
+changed. The caches are bounded and keep the newest. Pure.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
-
 import msgspec
 
+from config.caches import MIB, KeptBytes
 from config.documents.codec import DocumentError, from_builtins, to_builtins
 from config.objects import Pod
 from config.pods.defaults import default_pod
 from config.pods.identity import compute_qos_class
 from config.validation.pod import validate_spec
 from simulation.apiserver.status import Json
-from simulation.apiserver.store.by_identity import ByIdentity
+from simulation.apiserver.store.by_identity import ByIdentity, in_memory_bytes
 
-SPECS_AT_MOST = 1024
+SPECS_BYTES, SPEC_BYTES = 16 * MIB, MIB
 
-_worked: ByIdentity[WorkedSpec] = ByIdentity(SPECS_AT_MOST)
+_worked: ByIdentity[WorkedSpec] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
 """What is known of a shared spec, which comes again at the next place of the pipeline."""
 _encode = msgspec.json.Encoder().encode
 
@@ -38,25 +36,33 @@ def work_out(spec: Json) -> WorkedSpec:
     """Default and check a spec. Raises DocumentError when a field has the wrong type."""
     worked = _worked.get(spec)
     if worked is None:
-        worked = _work_out(_encode(spec))
+        text = _encode(spec)
+        try:
+            worked = _worked_texts[text]
+        except KeyError:
+            worked = _worked_texts.keep(text, _work_out(text), in_memory_bytes(len(text)))
         _worked.put(worked.spec, worked)
     return worked
 
 
 def on_node(spec: Json, node: str) -> Json:
     """The spec of a pod that is bound to that node."""
-    bound: Json = _shared(_encode({**spec, "nodeName": node}))
-    return bound
+    return _shared(_encode({**spec, "nodeName": node}))
 
 
-@lru_cache(maxsize=SPECS_AT_MOST)
 def _work_out(text: bytes) -> WorkedSpec:
     defaulted = default_pod(from_builtins({"spec": msgspec.json.decode(text)}, Pod))
-    spec: Json = _shared(_encode(to_builtins(defaulted)["spec"]))
+    spec = _shared(_encode(to_builtins(defaulted)["spec"]))
     faults = validate_spec(defaulted.spec)
     return WorkedSpec(spec, faults, "" if faults else str(compute_qos_class(defaulted.spec)))
 
 
-@lru_cache(maxsize=SPECS_AT_MOST)
-def _shared(text: bytes) -> Any:
-    return msgspec.json.decode(text)
+def _shared(text: bytes) -> Json:
+    try:
+        return _specs[text]
+    except KeyError:
+        return _specs.keep(text, msgspec.json.decode(text), in_memory_bytes(len(text)))
+
+
+_worked_texts: KeptBytes[bytes, WorkedSpec] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
+_specs: KeptBytes[bytes, Json] = KeptBytes(SPECS_BYTES, SPEC_BYTES)

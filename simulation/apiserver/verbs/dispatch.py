@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.context import Context
@@ -52,7 +51,6 @@ _VERBS: dict[str, Handler] = {
 }
 
 
-@lru_cache(maxsize=1024)
 def handler_of(resource: ServedResource, part: str, verb: str) -> Handler:
     """The handler of a request to a resource, or to that part of it."""
     special = _PARTS.get((resource.group_resource, part))

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
+from config.caches import KIB
 from config.documents.codec import decode, unknown_fields
-from config.objects import Pod
-from simulation.apiserver.store.by_identity import ByIdentity
+from config.objects import Pod, PodSpec
+from simulation.apiserver.store.by_identity import ByIdentity, WhileHeld
 from simulation.apiserver.store.store import Version
 from simulation.apiserver.store.structs import read_version
 from tests.simulation.apiserver.worlds import MERGE, PODS, STRATEGIC, Server
@@ -63,7 +64,7 @@ def test_a_status_change_warns_of_unknown_fields_in_the_whole_pod() -> None:
 
 
 def test_the_cache_by_identity_is_bounded_and_never_matches_equal_objects() -> None:
-    known: ByIdentity[str] = ByIdentity(3)
+    known: ByIdentity[str] = ByIdentity(2 * KIB, KIB)
     part: dict[str, Any] = {"a": 1}
     assert known.put(part, "found") == "found"
     assert known.get(part) == "found"
@@ -74,3 +75,17 @@ def test_the_cache_by_identity_is_bounded_and_never_matches_equal_objects() -> N
         assert known.get(other) is None, "none takes the place of one that is gone"
         known.put(msgspec.json.decode(b"{}"), "other")
     assert known.get(part) is None
+    long = {"a": "b" * KIB}
+    assert known.put(long, "long") == "long"
+    assert known.get(long) is None
+
+
+def test_what_nobody_holds_any_more_is_forgotten() -> None:
+    known: WhileHeld[PodSpec] = WhileHeld()
+    part: dict[str, Any] = {"a": 1}
+    spec = known.put(part, PodSpec(node_name="a"))
+    assert known.get(part) is spec
+    assert known.get(dict(part)) is None
+    del spec
+    assert known.get(part) is None
+    assert known.get(None) is None

@@ -7,6 +7,7 @@ from typing import Any
 
 from simulation.apiserver.status import expired
 from simulation.controllers.scheduler import Scheduler
+from simulation.node.effort import forget_cached
 from tests.simulation.apiserver.worlds import MERGE, PODS, Server, pod
 from tests.work import calls_of
 
@@ -182,6 +183,7 @@ def test_nothing_is_bound_after_the_end() -> None:
 
 def work_of(pods: int) -> int:
     """Spread so many pods over ten nodes, evenly; in calls of functions."""
+    forget_cached()
     cluster = Cluster()
     for number in range(10):
         cluster.make_node(f"n{number}", cpu="400", pods="500")

@@ -28,7 +28,8 @@ from actors.volumes.claims.walk import CALL_NS, ClaimWait, ClaimWalk, ClusterFac
 from config.api.resources import PERSISTENT_VOLUME_CLAIMS
 from config.frozen_map import FrozenMap
 from config.objects import CSIServiceAccountTokenRequest, PersistentVolumeClaim, Pod
-from runtime.api import Api, ApiError, patch
+from config.pods.identity import is_critical
+from runtime.api import Api, ApiError, in_turn_of, patch
 from runtime.api.calls import PatchType
 from runtime.volumes.capability import VolumeSpec
 from runtime.volumes.csi_material import CsiMaterial, Expansion
@@ -316,6 +317,8 @@ class ClaimResolverActor(Actor):
                 patch_type=PatchType.MERGE,
                 subresource="status",
             )
+            if (pod := self._pod) is not None:
+                call = in_turn_of(call, pod.metadata.uid, urgent=is_critical(pod))
             try:
                 await self.wait(self._api.call(call, timeout_ns=CALL_NS), timeout_ns=2 * CALL_NS, what=call.verb)
             except (ApiError, DeadlineExceededError) as failure:

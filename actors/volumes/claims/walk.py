@@ -30,9 +30,10 @@ from config.objects import (
     SecretReference,
     Volume,
 )
+from config.pods.identity import is_critical
 from config.pods.in_tree_volumes import driven_volume
 from config.pods.volume_sources import VOLUME_SOURCES, json_name_of, kind_of, source_of
-from runtime.api import Api, ApiCall, ApiError, get
+from runtime.api import Api, ApiCall, ApiError, get, in_turn_of
 from runtime.volumes.capability import VolumeFailedError, VolumeSpec
 from runtime.volumes.csi_material import CsiMaterial, Expansion
 from runtime.volumes.scsi.attaching import attached_name, chap_secret
@@ -117,10 +118,10 @@ class ClaimWalk:
             return await self._driven(pod, claim_rules.spec_of(volume, field_path, None, disk))
         namespace = pod.metadata.namespace
         what = f'persistentvolumeclaim "{name}" not found'
-        claim = await self._read(get(PERSISTENT_VOLUME_CLAIMS, namespace, name), what)
+        claim = await self._read(pod, get(PERSISTENT_VOLUME_CLAIMS, namespace, name), what)
         insist(claim_rules.claim_refusal(pod, volume, claim))
         bound = claim.spec.volume_name or ""
-        persistent = await self._read(get(PERSISTENT_VOLUMES, "", bound), f'persistentvolume "{bound}" not found')
+        persistent = await self._read(pod, get(PERSISTENT_VOLUMES, "", bound), f'persistentvolume "{bound}" not found')
         insist(claim_rules.volume_refusal(claim, persistent))
         spec = claim_rules.spec_of(volume, field_path, claim, persistent)
         if not spec.source:
@@ -148,7 +149,7 @@ class ClaimWalk:
                 raise ClaimWait(wait, reason, in_use)
             del self._attaching[spec.name]
         try:
-            secrets = await self._secret(chap_secret(spec, pod.metadata.namespace))
+            secrets = await self._secret(pod, chap_secret(spec, pod.metadata.namespace))
         except ClaimWait as missing:
             raise ClaimWait(missing.wait.text, in_use=in_use) from None
         material = IscsiMaterial(secrets=secrets) if secrets else None
@@ -165,7 +166,7 @@ class ClaimWalk:
         spec = msgspec.structs.replace(
             spec, in_use=claim_rules.unique_name(source.driver, source.volume_handle) if rules.attach else ""
         )
-        attachment, context = await self._attachment(spec, source, rules) if rules.attach else ("", {})
+        attachment, context = await self._attachment(pod, spec, source, rules) if rules.attach else ("", {})
         grow_to = claim_rules.wanted_growth(claim, persistent) if claim is not None else 0
         wanted, grown = persistent.spec.capacity.get(claim_rules.STORAGE, ""), self._grown
         material = CsiMaterial(
@@ -176,9 +177,9 @@ class ClaimWalk:
             pod_attributes=csi_rules.pod_info(pod, ephemeral=False) if rules.pod_info else {},
             publish_context=context,
             attachment=attachment,
-            stage_secrets=await self._secret(source.node_stage_secret_ref),
-            publish_secrets=await self._secret(source.node_publish_secret_ref),
-            expand_secrets=await self._secret(source.node_expand_secret_ref) if grow_to else {},
+            stage_secrets=await self._secret(pod, source.node_stage_secret_ref),
+            publish_secrets=await self._secret(pod, source.node_publish_secret_ref),
+            expand_secrets=await self._secret(pod, source.node_expand_secret_ref) if grow_to else {},
             fs_group_policy=rules.fs_group_policy,
             republish=rules.republish,
             selinux_mount=rules.selinux_mount,
@@ -204,7 +205,7 @@ class ClaimWalk:
             fs_type=source.fs_type or "",
             attributes=source.volume_attributes,
             pod_attributes=info,
-            publish_secrets=await self._secret(secret),
+            publish_secrets=await self._secret(pod, secret),
             fs_group_policy=rules.fs_group_policy,
             republish=rules.republish,
             node=self._node_name,
@@ -220,7 +221,7 @@ class ClaimWalk:
         return Draft(spec, rules)
 
     async def _attachment(
-        self, spec: VolumeSpec, source: CSIPersistentVolumeSource, rules: DriverRules
+        self, pod: Pod, spec: VolumeSpec, source: CSIPersistentVolumeSource, rules: DriverRules
     ) -> tuple[str, Mapping[str, str]]:
         """Name of the attachment to this node, and its metadata for the driver. Raises ClaimWait.
 
@@ -235,9 +236,10 @@ class ClaimWalk:
             raise ClaimWait(node_wait, reason, spec.in_use)
         name = csi_rules.attachment_name(source.driver, source.volume_handle, self._node_name)
         try:
-            attachment = await self._read(get(VOLUME_ATTACHMENTS, "", name), f"there is no VolumeAttachment {name}")
-        except ClaimWait as missing:
-            raise ClaimWait(node_wait or missing.wait.text, reason, spec.in_use) from None
+            missing = f"there is no VolumeAttachment {name}"
+            attachment = await self._read(pod, get(VOLUME_ATTACHMENTS, "", name), missing)
+        except ClaimWait as absent:
+            raise ClaimWait(node_wait or absent.wait.text, reason, spec.in_use) from None
         wait = csi_rules.attachment_wait(attachment, spec.name)
         if wait:
             error = attachment.status.attach_error if attachment.status is not None else None
@@ -257,24 +259,25 @@ class ClaimWalk:
         since_ns = now_ns - self._attaching.setdefault(spec.name, now_ns)
         return NOTHING_WRONG if since_ns < ATTACH_NS else ATTACHING, since_ns
 
-    async def _secret(self, reference: SecretReference | None) -> Mapping[str, str]:
+    async def _secret(self, pod: Pod, reference: SecretReference | None) -> Mapping[str, str]:
         """The texts in a secret. Raises ClaimWait."""
         if reference is None or not reference.name:
             return {}
         namespace = reference.namespace or ""
         what = f'secret "{namespace}/{reference.name}" not found'
-        secret = await self._read(get(SECRETS, namespace, reference.name), what)
+        secret = await self._read(pod, get(SECRETS, namespace, reference.name), what)
         try:
             values = secret_bytes(secret)
         except DocumentError as failure:
             raise ClaimWait(f'secret "{namespace}/{reference.name}" cannot be read: {failure}') from None
         return {name: value.decode("utf-8", "replace") for name, value in values.items()}
 
-    async def _read(self, call: ApiCall[K], missing: str) -> K:
-        """Read one object. Raises ApiError, DeadlineExceededError.
+    async def _read(self, pod: Pod, call: ApiCall[K], missing: str) -> K:
+        """Read one object in the pod's turn. Raises ApiError, DeadlineExceededError.
 
         Raises ClaimWait with the text `missing` if the object does not exist.
         """
+        call = in_turn_of(call, pod.metadata.uid, urgent=is_critical(pod))
         try:
             return await self._actor.wait(
                 self._api.call(call, timeout_ns=CALL_NS), timeout_ns=2 * CALL_NS, what=call.verb

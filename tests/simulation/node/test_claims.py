@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from config.objects import Pod
+from runtime.api import ApiCall
+from runtime.volumes.csi_material import CsiMaterial, Expansion
 from tests.simulation.node.storage_cluster import CLAIMS, DRIVER, STORAGE, StorageCluster, api_object
 from tests.simulation.node.worlds import MS, SECOND, container
 
@@ -142,6 +145,42 @@ def test_a_volume_brings_its_group_to_the_processes_of_its_pods():
         assert linux is not None
         assert linux.security_context is not None
         assert linux.security_context.supplemental_groups == (5, 4711)
+
+
+@pytest.mark.parametrize("priority_class", ["", "system-node-critical"])
+def test_each_call_for_a_claim_is_made_in_its_pods_turn(priority_class: str, monkeypatch: pytest.MonkeyPatch):
+    cluster = StorageCluster(attach=True)
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "disk"}, "data": {}}
+    cluster.ask("POST", "/api/v1/namespaces/default/secrets", secret)
+    cluster.claim()
+    reference = {"name": "disk", "namespace": "default"}
+    cluster.bind(csi={"driver": DRIVER, "volumeHandle": "disk-claim", "nodePublishSecretRef": reference})
+    volume = cluster.ask("GET", "/api/v1/persistentvolumes/pv-claim")
+    volume["spec"]["capacity"] = {"storage": "2Gi"}
+    cluster.ask("PUT", "/api/v1/persistentvolumes/pv-claim", volume)
+    prepare = cluster.node.volumes.prepare
+
+    def grown(pod: Pod, spec: Any, say: Any) -> str:
+        if isinstance(spec.material, CsiMaterial) and spec.material.expanded is not None:
+            spec.material.expanded(Expansion(2 * 2**30))
+        return prepare(pod, spec, say)
+
+    monkeypatch.setattr(cluster.node.volumes, "prepare", grown)
+    turns: dict[str, set[tuple[str, bool]]] = {}
+
+    def note(call: ApiCall[Any]) -> ApiCall[Any]:
+        turns.setdefault(call.what, set()).add((call.turn_of, call.urgent))
+        return call
+
+    cluster.api.rewrite = note
+    cluster.make(priorityClassName=priority_class)
+    cluster.until(lambda: bool(cluster.in_use()))
+    cluster.attach()
+    cluster.until(lambda: "patch persistentvolumeclaims/status" in turns)
+    uid = cluster.pods()["web"]["metadata"]["uid"]
+    read = ("persistentvolumeclaims", "persistentvolumes", "volumeattachments", "secrets")
+    for what in (*(f"get {each}" for each in read), "patch persistentvolumeclaims/status"):
+        assert turns[what] == {(uid, bool(priority_class))}, what
 
 
 def test_pods_without_claims_cost_no_reading_of_any():

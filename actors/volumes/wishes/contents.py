@@ -1,9 +1,9 @@
 """Gathers what a pod's volumes show from other actors: a part of the `PodVolumesActor`.
 
-A gathering asks all questions at once and is complete with the last answer. A newer gathering replaces the older one,
-whose answers are then ignored. A restarted actor may have lost its question;
-so a gathering that takes too long ends with what it has, and what is missing counts as refused. Objects and tokens are
-dropped once the contents are made.
+A gathering asks all questions at once, except for tokens: with each one that comes it asks for the next. It is
+complete with the last answer. A newer gathering replaces the older one, whose answers are then ignored. A restarted
+actor may have lost its question; so a gathering that takes too long ends with what it has, and what is missing counts
+as refused. Objects and tokens are dropped once the contents are made.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ from runtime.volumes.pod_volumes import specs_of, used_in
 SECOND_NS = 1_000_000_000
 GATHER_LIMIT_NS = 120 * SECOND_NS
 """Long enough for a thousand pods that ask for tokens at once and wait for their turn."""
+TOKENS_AT_ONCE = 16
+"""Twice what the `TokenActor` requests of one pod at once: it never waits for the next question.
+
+A pod with thousands of tokens keeps the other questions here, and not in the mailbox that all pods share.
+"""
 RESYNC_NS = 60 * SECOND_NS
 NO_CERTIFICATES = "not supported by a node without API server or without the feature gate PodCertificateRequest"
 NO_TRUST = "not supported by a node without API server or without the feature gate ClusterTrustBundleProjection"
@@ -115,6 +120,7 @@ class _Gathering(msgspec.Struct):
     tokens: dict[TokenWant, str]
     refusals: dict[TokenWant | TrustWant | CertificatePlace, str]
     waiting: int
+    tokens_left: list[TokenWant] = []
     allocatable: Mapping[str, str] = {}
     anchors: Mapping[TrustWant, bytes] = {}
     certificates: Mapping[CertificatePlace, CredentialBundle] = {}
@@ -158,8 +164,9 @@ class VolumeContents:
         gathering = self._open = _Gathering(pod, self._number, wants, {}, {}, {}, {}, 0)
         if wants.refs:
             self._ask_objects(gathering)
-        for want in wants.tokens:
-            self._ask_token(gathering, want)
+        gathering.tokens_left = list(reversed(wants.tokens))
+        for _ in range(TOKENS_AT_ONCE):
+            self._ask_next_token(gathering)
         if wants.anchors:
             self._ask_anchors(gathering)
         if wants.certificates:
@@ -187,6 +194,7 @@ class VolumeContents:
             return None
         gathering.tokens[tag.token] = message.token
         gathering.refresh_at(message.refresh_wall_ns)
+        self._ask_next_token(gathering)
         return self._answered(gathering)
 
     def claims_resolved(self, message: ClaimsResolved) -> GatheredContents | None:
@@ -202,6 +210,7 @@ class VolumeContents:
         if gathering is None or not isinstance(tag, GatherTag) or tag.token is None:
             return None
         gathering.refusals[tag.token] = message.reason
+        self._ask_next_token(gathering)
         return self._answered(gathering)
 
     def allocatable_read(self, message: AllocatableRead) -> GatheredContents | None:
@@ -254,10 +263,15 @@ class VolumeContents:
         gathering.waiting += 1
         self._sources.objects.tell(ReadObjects(self._actor.ref, GatherTag(gathering.number), refs, uid))
 
-    def _ask_token(self, gathering: _Gathering, want: TokenWant) -> None:
-        if self._sources.tokens is None:
-            gathering.refusals[want] = "failed to fetch token: this node has no API server"
+    def _ask_next_token(self, gathering: _Gathering) -> None:
+        if not gathering.tokens_left:
             return
+        if self._sources.tokens is None:
+            refusal = "failed to fetch token: this node has no API server"
+            gathering.refusals.update(dict.fromkeys(gathering.tokens_left, refusal))
+            gathering.tokens_left = []
+            return
+        want = gathering.tokens_left.pop()
         gathering.waiting += 1
         tag = GatherTag(gathering.number, want)
         self._sources.tokens.tell(

@@ -36,7 +36,7 @@ from actors.messages.volumes import (
 )
 from actors.volumes.actual import RETRY_MAX_NS
 from actors.volumes.reconciler import VolumeReconcilerActor
-from actors.volumes.wishes.contents import ContentSources, resync_ns
+from actors.volumes.wishes.contents import TOKENS_AT_ONCE, ContentSources, resync_ns
 from actors.volumes.wishes.desires import digest_of
 from actors.volumes.wishes.pod_volumes import RESYNC_JITTER
 from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
@@ -133,6 +133,8 @@ class Tokens(Actor):
     def request(self, message: RequestToken) -> None:
         self.cluster.requests.append(message)
         answer = self.cluster.token
+        if self.cluster.silent:
+            return
         if isinstance(answer, TokenIssued):
             message.reader.tell(TokenIssued(message.tag, answer.token, answer.expires_wall_ns, answer.refresh_wall_ns))
         else:
@@ -361,6 +363,25 @@ def test_a_token_that_is_refused_refuses_its_volume(world: World):
     world.issue("jwt", HOUR_S)
     world.run(1)
     assert world.answers[-1].error == ""
+
+
+def test_a_pod_with_many_tokens_asks_for_the_next_one_as_each_comes(world: World):
+    wanted = [ServiceAccountTokenProjection(path=f"t{i}", audience=f"a{i}") for i in range(3 * TOKENS_AT_ONCE)]
+    sources = tuple(VolumeProjection(service_account_token=each) for each in wanted)
+    world.cluster.silent = True
+    world.start(pod_with(Volume(name="token", projected=ProjectedVolumeSource(sources=sources))))
+    assert len(world.cluster.requests) == TOKENS_AT_ONCE
+    first, second = world.cluster.requests[:2]
+    first.reader.tell(TokenIssued(first.tag, "jwt", world.dispatcher.wall_ns() + HOUR_S * SECOND_NS, 0))
+    second.reader.tell(TokenRefused(second.tag, "failed to fetch token: forbidden"))
+    world.run(0.1)
+    assert len(world.cluster.requests) == TOKENS_AT_ONCE + 2
+    world.cluster.silent = False
+    for each in world.cluster.requests[2:]:
+        each.reader.tell(TokenRefused(each.tag, "failed to fetch token: forbidden"))
+    world.run(0.1)
+    assert [each.audience for each in world.cluster.requests[: len(wanted)]] == [each.audience for each in wanted]
+    assert "forbidden" in world.answers[0].error
 
 
 def test_objects_are_read_again_now_and_then_and_what_is_the_same_costs_no_disk(world: World):

@@ -78,6 +78,7 @@ class ClusterCacheActor(Follower):
 
     @handles(ReadPodInputs, ReadRuntimeClass)
     def read(self, question: Question) -> None:
+        """Work: constant: an answer shows what all pods share."""
         if self._may_answer(question):
             self._answer(question)
         else:
@@ -96,6 +97,7 @@ class ClusterCacheActor(Follower):
 
     @handles(FirstAnswerDue)
     def first_answer_due(self, message: FirstAnswerDue) -> None:
+        """Work: constant."""
         question = self._waiting.pop(message.number, None)
         if question is not None:
             self._answer(question)
@@ -193,6 +195,7 @@ class ClusterCacheActor(Follower):
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
+        """Work: the resources of the node, and the questions that wait for them."""
         status = message.node.status
         if status is not None and status.allocatable and status.allocatable != self._allocatable:
             self._allocatable = FrozenMap(status.allocatable)

@@ -239,6 +239,7 @@ class Follower(Actor):
 
     @handles(FollowAgain)
     def follow_again(self, message: FollowAgain) -> None:
+        """Work: one call begins."""
         followed = self._current(message.attempt)
         if followed is not None:
             step = message.step
@@ -300,6 +301,7 @@ class Follower(Actor):
 
     @handles(PageListed)
     def page_listed(self, message: PageListed) -> None:
+        """Work: one page; with the last one, what `listed` does with all objects."""
         followed = self._current(message.attempt)
         if followed is None:
             return
@@ -346,6 +348,7 @@ class Follower(Actor):
 
     @handles(WatchArrived)
     def watch_arrived(self, message: WatchArrived) -> None:
+        """Work: what `changed` does with one object."""
         event, followed = message.event, self._current(message.attempt)
         if followed is None:
             return
@@ -357,6 +360,7 @@ class Follower(Actor):
 
     @handles(WatchClosed)
     def watch_closed(self, message: WatchClosed) -> None:
+        """Work: one call begins."""
         attempt, error = message.attempt, message.error
         followed = self._current(attempt)
         if followed is not None:
@@ -366,7 +370,10 @@ class Follower(Actor):
 
     @handles(MailboxOverflowed)
     def follow_overflowed(self, _: MailboxOverflowed) -> None:
-        """Changes were lost on the way here: look at the whole again."""
+        """Changes were lost on the way here: look at the whole again.
+
+        Work: a call begins for each set that is followed.
+        """
         for key, followed in list(self._followed.items()):
             followed.place = WatchPlace(followed.place.resource_version)
             self._do(key, followed, first_step(followed.place))

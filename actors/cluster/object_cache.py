@@ -299,6 +299,7 @@ class ObjectCacheActor(Follower):
 
     @handles(ObjectGot)
     def object_got(self, message: ObjectGot) -> None:
+        """Work: one object, and the readings that wait for it; one that is complete is copied into its answer."""
         ref, error = message.ref, message.error
         gone = error is not None and error.not_found
         if message.reading is None:
@@ -424,7 +425,10 @@ class ObjectCacheActor(Follower):
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
-        """Read how old an answer may be. Controllers write it on the node, by the size of the cluster."""
+        """Read how old an answer may be. Controllers write it on the node, by the size of the cluster.
+
+        Work: constant.
+        """
         seconds = whole_number(message.node.metadata.annotations.get(TTL_ANNOTATION))
         self._ttl_ns = DEFAULT_TTL_NS if seconds is None else seconds * SECOND_NS
 

@@ -165,6 +165,7 @@ class PodCertificatesActor(Follower):
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
+        """Work: a list of the pods, once; their projections are looked at in slices."""
         known, self._node = self._node.uid, message.node.metadata
         if not known:
             self._look_at_all()
@@ -211,6 +212,7 @@ class PodCertificatesActor(Follower):
 
     @handles(AskAgain)
     def ask_again(self, message: AskAgain) -> None:
+        """Work: one projection."""
         held = self._held(message.key)
         if held is not None:
             self._go_on(message.key, held)
@@ -309,6 +311,7 @@ class PodCertificatesActor(Follower):
 
     @handles(StepEnded)
     def step_ended(self, message: StepEnded) -> None:
+        """Work: one projection."""
         held = self._held(message.key)
         if held is None or held.flight != message.flight:
             self._end_turn(message.key)  # the pod has ended meanwhile

@@ -69,6 +69,7 @@ class TrustBundlesActor(Follower):
 
     @handles(TrustAnswerDue)
     def trust_answer_due(self, message: TrustAnswerDue) -> None:
+        """Work: a slice; one step for each bundle that is wanted."""
         question = self._waiting.pop(message.number, None)
         if question is not None:
             self._answer(message.number, question)

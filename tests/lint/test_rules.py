@@ -11,7 +11,17 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.lint.rules import Module, caches, check_source, check_tree, cycles, private_names, prose, rooms
+from tests.lint.rules import (
+    Module,
+    caches,
+    check_source,
+    check_tree,
+    cycles,
+    private_names,
+    prose,
+    rooms,
+    shared_work,
+)
 from tests.lint.rules.__main__ import FOLDERS, ROOT, main
 from tests.lint.rules.clock import ALLOWED
 
@@ -453,3 +463,37 @@ def test_docstrings_have_short_sentences_and_first_lines(docstring: str, finding
 )
 def test_lines_of_a_page_are_short(page: str, lines: list[int]) -> None:
     assert [finding.line for finding in prose.check_page("docs/x.md", page)] == lines
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("def f(pod):\n    return [each.name for each in pod.spec.containers]", ["shared-work:2"]),
+        ("def f(spec):\n    for volume in (*spec.volumes, 1):\n        pass", ["shared-work:2"]),
+        ("def f(pod):\n    return {key for key in pod.metadata.annotations.items()}", ["shared-work:2"]),
+        ("def f(container):\n    return any(each.value for each in container.env)", ["shared-work:2"]),
+        ("class A:\n    def f(self, pod):\n        validate_pod(pod)", ["shared-work:3"]),
+        # The worker has computed what is kept once per spec.
+        ("@once_per_spec\ndef f(spec):\n    return [each.name for each in spec.containers]", []),
+        # What a runtime lists is no pod, and who asks for one field walks nothing.
+        ("def f(response):\n    return [each.id for each in response.containers]", []),
+        ("def f(pod):\n    return len(pod.spec.containers), pod.metadata.labels.get('a')", []),
+        # Each handler says its work.
+        ("class A:\n    @handles(B)\n    def f(self, _): ...", ["shared-work:3"]),
+        ('class A:\n    @handles(B)\n    def f(self, _):\n        """Work: constant."""', []),
+        (
+            'class A:\n    @handles(B)\n    def f(self, _):\n        """Do it.\n\n        Work: all pods.\n        """',
+            [],
+        ),
+    ],
+)
+def test_actors_that_serve_all_pods_walk_no_pod_and_say_what_they_do(source: str, expected: list[str]) -> None:
+    assert [each for each in found("actors/sync/loop.py", source) if each.startswith("shared-work")] == expected
+    for of_one_pod in ("actors/pod/worker.py", "actors/volumes/wishes/contents.py"):
+        assert [each for each in found(of_one_pod, source) if each.startswith("shared-work")] == []
+
+
+def test_a_place_that_is_allowed_to_walk_a_pod_does() -> None:
+    path = "actors/eviction/words.py"
+    (finding,) = shared_work.check_allowed([Module(PurePosixPath(path), ast.parse("def eviction_words(): ..."))])
+    assert str(finding) == f"{path}:1 shared-work: eviction_words walks no pod; take it out of ALLOWED"

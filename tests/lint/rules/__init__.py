@@ -77,6 +77,7 @@ def all_rules() -> tuple[Rule, ...]:
         prose,
         rooms,
         sets,
+        shared_work,
         sleeping,
         ways_out,
     )
@@ -89,6 +90,7 @@ def all_rules() -> tuple[Rule, ...]:
         clock.check,
         caches.check,
         sets.check,
+        shared_work.check,
         sleeping.check,
         messages.check,
         private_names.check,
@@ -101,9 +103,9 @@ def all_rules() -> tuple[Rule, ...]:
 
 def all_tree_rules() -> tuple[TreeRule, ...]:
     """Rules that need every module at once."""
-    from tests.lint.rules import cycles, rooms
+    from tests.lint.rules import cycles, rooms, shared_work
 
-    return (rooms.check_all_have_a_place, cycles.check)
+    return (rooms.check_all_have_a_place, cycles.check, shared_work.check_allowed)
 
 
 def check_source(path: str, source: str, rules: Iterable[Rule] | None = None) -> list[Finding]:

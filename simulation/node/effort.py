@@ -5,14 +5,20 @@ shows loops, the second shows text that is formatted, encoded or copied. Only fu
 `runtime` and `actors` count, since the world below them costs an agent nothing. Whatever the world calls is the
 world's.
 
-The result depends on the program alone. It is the same for every Python version: a comprehension that older versions
-call as a function is not counted. Caches of the process would make a second world cheaper than the first, so
-`forget_cached` empties them.
+The result depends on the program alone, not on what else the process has done:
+
+- Caches would make a second world cheaper than the first, so `forget_cached` empties them. What the tables of caches
+  do for an entry is not counted: it is bounded, and depends on which texts are shared.
+- The collector of rings does not run within a count. It would call finalizers, also those of another world.
+- The text of other functions is not counted: patterns and addresses are cached by the library.
+- A module that is imported within a count is not counted.
+- A comprehension, which older versions of Python call as a function, is not counted.
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +33,8 @@ _HOUSE = Path(__file__).parents[2]
 _AGENT = tuple(f"{_HOUSE / floor}/" for floor in ("config", "runtime", "actors"))
 _WORLD = f"{_HOUSE / 'simulation'}/"
 _FLOORS = frozenset({"config", "runtime", "actors", "simulation"})
-_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
+_CACHES = frozenset({str(_HOUSE / "config/caches.py"), str(_HOUSE / "config/pods/once_per_spec.py")})
+_NO_CALLS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<module>"})
 
 
 class Effort(NamedTuple):
@@ -48,22 +55,25 @@ class EffortCounter:
         self._text_bytes = 0
         self._in_world = 0
         """How deep the stack is in what the world does; 0 in the agent."""
-        self._outer: list[tuple[int, int, int, Any]] = []
-        """What the pairs around this one have counted, and who watched calls before them."""
+        self._outer: list[tuple[int, int, int, Any, bool]] = []
+        """What `end` goes back to: counts, who watched calls, and whether rings were looked for."""
         self._sides: dict[str, int] = {}
         """By file: 1 of the agent, 2 of the world, 0 of neither."""
 
     def begin(self) -> None:
         """Count from here on. The caller itself is not counted."""
-        self._outer.append((self._calls, self._text_bytes, self._in_world, sys.getprofile()))
+        self._outer.append((self._calls, self._text_bytes, self._in_world, sys.getprofile(), gc.isenabled()))
         self._calls = self._text_bytes = self._in_world = 0
+        gc.disable()
         sys.setprofile(self._seen)
 
     def end(self) -> Effort:
         """What was done since `begin`."""
         effort = Effort(self._calls, self._text_bytes)
-        self._calls, self._text_bytes, self._in_world, before = self._outer.pop()
+        self._calls, self._text_bytes, self._in_world, before, collects = self._outer.pop()
         sys.setprofile(before)
+        if collects:
+            gc.enable()
         return effort
 
     def _seen(self, frame: FrameType, event: str, value: Any) -> None:
@@ -76,17 +86,23 @@ class EffortCounter:
             if side is None:
                 side = self._side_of(code.co_filename)
             if side == 1:
-                self._calls += code.co_name not in _COMPREHENSIONS
+                if code.co_name not in _NO_CALLS:
+                    self._calls += 1
+                elif code.co_name == "<module>":
+                    self._in_world = 1
             elif side == 2:
                 self._in_world = 1
         elif event == "return":
             if self._in_world:
                 self._in_world -= 1
-            elif value.__class__ is str or value.__class__ is bytes:
+            elif (value.__class__ is str or value.__class__ is bytes) and self._sides.get(
+                frame.f_code.co_filename
+            ) == 1:
                 self._text_bytes += len(value)
 
     def _side_of(self, file: str) -> int:
-        side = self._sides[file] = 1 if file.startswith(_AGENT) else 2 if file.startswith(_WORLD) else 0
+        agent = file.startswith(_AGENT) and file not in _CACHES
+        side = self._sides[file] = 1 if agent else 2 if file.startswith(_WORLD) else 0
         return side
 
 

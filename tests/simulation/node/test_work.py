@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
+import re
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+
+import pytest
 
 from actors.kernel import Actor, ActorRef, ActorSystem, Lane, Message, SimulatedDispatcher, handles
 from actors.start.pod_fields import quoted
@@ -190,6 +195,51 @@ def test_what_is_counted_within_a_count_is_not_counted_twice():
     quoted("abc")
     assert counter.end() == outer
     assert inner.text_bytes > 50 * outer.text_bytes
+
+
+def test_rings_are_not_looked_for_within_a_count():
+    passes: list[str] = []
+
+    def look(phase: str, _: dict[str, int]) -> None:
+        passes.append(phase)
+
+    def make_rings() -> None:
+        for _ in range(100_000):
+            ring: list[object] = []
+            ring.append(ring)
+
+    counter = EffortCounter()
+    gc.callbacks.append(look)
+    try:
+        counter.begin()
+        make_rings()
+        within = passes[:]
+        counter.end()
+        assert within == []
+        make_rings()
+        assert passes, "they are looked for again"
+    finally:
+        gc.callbacks.remove(look)
+
+
+def test_what_libraries_do_the_first_time_alone_is_not_counted():
+    def match() -> Effort:
+        counter = EffortCounter()
+        counter.begin()
+        re.match("(first|second|third)+[a-z]*", "first")
+        return counter.end()
+
+    re.purge()
+    first = match()
+    assert match() == first
+
+
+def test_an_import_within_a_count_is_not_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "config.values.nearest")
+    counter = EffortCounter()
+    counter.begin()
+    importlib.import_module("config.values.nearest")
+    assert counter.end() == Effort(0, 0)
 
 
 # --- whole worlds -----------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def _server() -> ApiServer:
     return ApiServer(SimulatedDispatcher(0))
 
 
-def large_fields() -> Iterator[str]:
+def large_fields(bytes_at_most: int = OBJECT_BYTES_AT_MOST) -> Iterator[str]:
     """The fields with a greedy pod, each found when it is asked for."""
     templates: set[bytes] = set()
     texts: set[tuple[type[Any], str]] = set()
@@ -98,7 +98,7 @@ def large_fields() -> Iterator[str]:
             text = _text_of(field)
             if template in templates or text in texts:
                 continue
-            greedy_pod(field)
+            greedy_pod(field, bytes_at_most)
         except LeftOutError:
             continue
         templates.add(template)

@@ -1,0 +1,161 @@
+"""What small pods wait for beside a pod that is as large as the API takes, on a live agent.
+
+    python -m benchmarks.greedy_pods [--containerd] [--others 10] [--rows TEXT ...] [--scale 1.0] [--rest 60]
+
+The agent, the API server and the runtime are processes of their own; the runtime is the simulated one behind a socket,
+or, with `--containerd`, a private containerd, which needs root. For each row the node first starts and ends `--others`
+small pods, each with a ConfigMap, a directory and a token, 0.3 s apart. Then the greedy pod comes, is updated, and is
+deleted, and in each of these stages as many small pods come and go. So both columns are from one run and one node.
+
+Prints the table, and the memory of the agent before all of it and `--rest` seconds after the last greedy pod. `--rows`
+chooses those whose names have one of the texts; `--scale` makes the greedy pods smaller. Exit status 1: it does not
+hold. Volumes of a dead server need root and /dev/fuse; without them that row is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+from benchmarks.bursts.__main__ import CONTAINERD, SIMULATED, Runtime
+from benchmarks.greedy_pods.report import AT_MOST, MEMORY_MIB_AT_MOST, STAGES, Compared, Waits, memory_words, table
+from benchmarks.greedy_pods.rows import SETTINGS, Json, Row, rows, small
+from benchmarks.live_node import LIMIT_S, MIB, LiveNode, live_node
+from config.api.resources import CONFIG_MAPS, PODS
+from config.documents.codec import from_builtins
+from config.objects import ConfigMap, ObjectMeta, Pod
+from runtime.api import create, delete
+from runtime.api.calls import patch
+from tests.real.dead_mount import DeadMount
+
+APART_S = 0.3
+GONE_LIMIT_S = 600.0
+FUSE = "/dev/fuse"
+
+
+class Bench:
+    """Makes small pods and greedy ones on a node, and takes the time of the small ones."""
+
+    def __init__(self, node: LiveNode, runtime: Runtime, others: int) -> None:
+        self._node = node
+        self._image = runtime.image
+        self._others = others
+        self._made = 0
+        self._make_config_map(SETTINGS, {"mode": "plain"})
+
+    def _make_config_map(self, name: str, data: Json) -> None:
+        value = ConfigMap(metadata=ObjectMeta(name=name, namespace="default"), data=data)
+        self._node.api.call(create(CONFIG_MAPS, "default", value)).result(LIMIT_S)
+
+    def _make_pod(self, document: Json) -> None:
+        self._node.api.call(create(PODS, "default", from_builtins(document, Pod))).result(LIMIT_S)
+
+    def waits(self) -> Waits:
+        """How long small pods take to start, then to end."""
+        seen, api = self._node.seen, self._node.api
+        names = [f"small-{number}" for number in range(self._made, self._made + self._others)]
+        self._made += self._others
+        created: dict[str, float] = {}
+        for name in names:
+            created[name] = monotonic()
+            self._make_pod(small(name, self._node.name, self._image))
+            sleep(APART_S)
+        seen.all_ready(set(names), LIMIT_S)
+        ready = {name: seen.ready_at({name}) for name in names}
+        starts = tuple(ready[name][0] - created[name] if ready[name] else None for name in names)
+        ends: list[float | None] = []
+        for name in names:
+            began = monotonic()
+            api.call(delete(PODS, "default", name, grace_seconds=0)).result(LIMIT_S)
+            ends.append(monotonic() - began if _gone(self._node, name, LIMIT_S) else None)
+        return Waits(starts, tuple(ends))
+
+    def compared(self, row: Row, dead: str) -> Iterator[Compared]:
+        """The stages of one greedy pod."""
+        without = self.waits()
+        for name, data in row.objects.items():
+            self._make_config_map(name, dict(data))
+        api = self._node.api
+        document = row.document(self._node.name, self._image, dead)
+        change = {"metadata": {"labels": {"updated": "yes"}}}
+        acts: tuple[Callable[[], object], ...] = (
+            lambda: self._make_pod(document),
+            lambda: api.call(patch(PODS, "default", "greedy", change)).result(LIMIT_S),
+            lambda: api.call(delete(PODS, "default", "greedy", grace_seconds=1)).result(LIMIT_S),
+        )
+        for stage, act in zip(STAGES, acts, strict=True):
+            act()
+            yield Compared(row.name, stage, without, self.waits())
+        if not _gone(self._node, "greedy", GONE_LIMIT_S):
+            raise SystemExit(f"{row.name}: the pod is not gone after {GONE_LIMIT_S:g} s")
+        for name in row.objects:
+            api.call(delete(CONFIG_MAPS, "default", name)).result(LIMIT_S)
+
+
+def _gone(node: LiveNode, name: str, limit_s: float) -> bool:
+    """Wait until the API has the pod no more; False when it is still there after the limit."""
+    last = monotonic() + limit_s
+    while name in node.seen.pods():
+        if monotonic() > last:
+            return False
+        sleep(0.01)
+    return True
+
+
+@contextmanager
+def dead_mount(place: str) -> Iterator[str]:
+    """A mount whose server does not answer."""
+    mount = DeadMount(Path(place) / "dead")
+    try:
+        yield str(mount.path)
+    finally:
+        mount.take_down()
+
+
+def can_mount_dead() -> bool:
+    return os.geteuid() == 0 and os.path.exists(FUSE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--containerd", action="store_true", help="on a private containerd; needs root")
+    parser.add_argument("--others", type=int, default=10, help="small pods in each stage")
+    parser.add_argument("--rows", nargs="+", default=[""], metavar="TEXT", help="only rows with one of these texts")
+    parser.add_argument("--scale", type=float, default=1.0, help="how large the greedy pods are, of their whole size")
+    parser.add_argument("--rest", type=float, default=60.0, metavar="SECONDS", help="before the memory is looked at")
+    options = parser.parse_args()
+    if options.containerd and os.geteuid() != 0:
+        sys.exit("--containerd: containerd needs root; run this as root, or without --containerd")
+    runtime = CONTAINERD if options.containerd else SIMULATED
+    chosen = [each for each in rows(options.scale) if any(text in each.name for text in options.rows)]
+    if not chosen:
+        parser.error(f"--rows: no row has such a text; there are {', '.join(each.name for each in rows())}")
+    found: list[Compared] = []
+    with ExitStack() as after:
+        node = after.enter_context(live_node(runtime.serve))
+        bench = Bench(node, runtime, options.others)
+        bench.waits()  # an agent that has just begun has never run its code
+        before_mib = node.memory_bytes() / MIB
+        for row in chosen:
+            if row.needs_dead_mount and not can_mount_dead():
+                print(f"left out, since it needs root and {FUSE}: {row.name}", file=sys.stderr)
+                continue
+            with ExitStack() as of_row:
+                dead = of_row.enter_context(dead_mount(node.place)) if row.needs_dead_mount else ""
+                found += bench.compared(row, dead)
+        sleep(options.rest)
+        after_mib = node.memory_bytes() / MIB
+    print("\n".join(table(found)))
+    print(memory_words(before_mib, after_mib))
+    holds = all(each.holds for each in found) and after_mib - before_mib <= MEMORY_MIB_AT_MOST
+    print(f"{'All' if holds else 'Not all'} of it holds: others wait at most {AT_MOST:g} times as long.")
+    sys.exit(0 if holds else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -44,7 +44,7 @@ def _made(text: str) -> Any:
     options.log_errors = False
     options.never_capture = True  # groups cost much, and nobody asks for them
     if _has_byte_escape(text):
-        raise InvalidGoPatternError("invalid escape sequence: \\C")
+        raise InvalidGoPatternError("invalid escape sequence: `\\C`")
     try:
         encoded = text.encode()
     except UnicodeEncodeError:
@@ -57,9 +57,24 @@ def _made(text: str) -> Any:
         re2.purge()  # else the library keeps the last 128 patterns, of up to 8 MiB each
 
 
+_GO_SAYS = {
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid named capture group": "invalid named capture",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
+}
+
+
 def _told(error: Exception) -> str:
+    """What RE2 says, in the words of Go's `regexp`."""
     said = error.args[0] if error.args else "not a regular expression"
-    return said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    why, colon, part = text.partition(": ")
+    return f"{_GO_SAYS.get(why, why)}: `{part}`" if colon else _GO_SAYS.get(why, why)
 
 
 def _has_byte_escape(text: str) -> bool:

@@ -21,11 +21,11 @@ from config.values import name_rules
 from config.values.ages import since
 from config.values.api_time import ns_of, seconds_of
 from config.values.durations import DurationError, format_duration_ns, parse_duration_ns
-from config.values.expressions import Use, cost_of
 from config.values.image_names import InvalidImageNameError, is_latest, short_form, with_default_tag
 from config.values.quantity import QuantityError, format_quantity, parse_quantity
 from runtime.http_server.local_site import refuse_other_pages
 from runtime.logs.lines import time_ns
+from tests.expressions import Use, cost_of
 from tests.hostile.decoder import Decoder, text_of
 
 VARIABLES = {"A": "1", "B": "x" * 50, "": "empty"}

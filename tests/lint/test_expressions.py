@@ -1,6 +1,6 @@
 """Every regular expression of the floors takes linear time, or says why it need not.
 
-`"$(" * 75000` in a pod once held the interpreter for a minute. `config.values.expressions` judges an expression by its
+`"$(" * 75000` in a pod once held the interpreter for a minute. `tests.expressions` judges an expression by its
 structure, so no text has to be found that is slow.
 """
 
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from config.values.expressions import Cost, cost_of, uses_of
 from simulation.apiserver.schemas.formats import EXPRESSIONS
+from tests.expressions import Cost, cost_of, uses_of
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ("config", "runtime", "actors", "simulation", "cli", "actorlet")
@@ -23,11 +23,8 @@ METHODS = frozenset({"match", "search", "fullmatch", "sub", "subn", "split", "fi
 
 ALLOWED: Mapping[tuple[str, str], str] = {
     ("actors/model/expansion.py", "_REFERENCE"): "the text ends with the last `)`, so each `$(` finds one",
-    ("config/values/expressions.py", "_category"): "constants of the module, for one character each",
     ("config/values/quantity.py", "_FORM"): "a quantity has at most 128 characters",
     ("runtime/logs/reader.py", "_rotated"): "an escaped file name before a constant, for names of files",
-    ("simulation/apiserver/schemas/formats.py", "_TOKEN"): "a pattern has at most 4096 characters",
-    ("simulation/apiserver/schemas/formats.py", "compiled"): "patterns are short, and judged before they are used",
     ("simulation/apiserver/schemas/formats.py", "_matches"): "constants of the module, which a test below judges",
     ("simulation/validations/child.py", "_find"): "of a rule, in a process whose CPU time is limited",
     ("simulation/validations/child.py", "_find_all"): "of a rule, in a process whose CPU time is limited",

@@ -1,6 +1,6 @@
 """Patterns and formats of texts in the schemas of custom resources.
 
-Patterns are those of RE2. Formats are those of OpenAPI; the ones that begin with `x-` are for `definition.yaml` alone.
+Patterns are those of Go. Formats are those of OpenAPI; the ones that begin with `x-` are for `definition.yaml` alone.
 """
 
 from __future__ import annotations
@@ -14,64 +14,27 @@ from urllib.parse import urlsplit
 
 from jsonschema import FormatChecker
 
-from config.caches import KIB, MIB, kept
-from config.values.expressions import Cost, Use, cost_of
+from config.caches import KIB, MIB, KeptBytes
+from config.values.go_pattern import GoPattern
 from config.values.name_rules import dns_subdomain
 from simulation.apiserver.schemas.json_paths import names_of, parse_path
 
-_CLASSES = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "digit": "0-9",
-    "lower": "a-z",
-    "punct": r"!-/:-@\[-`{-~",
-    "space": r"\s",
-    "upper": "A-Z",
-    "word": r"\w",
-    "xdigit": "0-9A-Fa-f",
-}
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\[:[a-z]+:\]|\\.|[^\]\\])*\]|\$|.", re.DOTALL)
-PATTERN_CHARACTERS_AT_MOST = 4096
-SLOW_TEXT_AT_MOST = 500
-"""Characters of a text that is read with a pattern whose time grows with a power of the length."""
+PATTERNS_BYTES, PATTERN_BYTES = 16 * MIB, 32 * KIB
+"""For the patterns of all definitions, and for a short one: RE2 keeps what it has learnt from texts."""
+_patterns: KeptBytes[str, GoPattern | None] = KeptBytes(PATTERNS_BYTES, 4 * PATTERN_BYTES)
 
 
-@kept(2 * MIB, 64 * KIB)
-def compiled(pattern: str) -> re.Pattern[str] | None:
-    """A pattern of RE2 in Python; None where Python lacks its classes or quotes. Raises re.error.
-
-    RE2 takes linear time for every pattern, and Python does not. A pattern that may take exponential time is refused.
-    `$` is the very end in RE2. Flags at the beginning, or behind `^` there, hold for the whole pattern.
-    """
-    if len(pattern) > PATTERN_CHARACTERS_AT_MOST:
-        raise re.error(f"it has more than {PATTERN_CHARACTERS_AT_MOST} characters")
-    if re.search(r"(?<!\\)(?:\\\\)*\\[pPQC]", pattern):
-        return None
-    flags = re.match(r"\^?(\(\?[ims]+\))", pattern)
-    if flags is not None:
-        pattern = flags[1] + pattern.replace(flags[1], "", 1)
-
-    def translated(token: str) -> str:
-        if token in ("$", r"\z"):
-            return r"\Z"
-        return (
-            re.sub(r"\[:([a-z]+):\]", lambda name: _CLASSES.get(name[1], name[0]), token) if token[0] == "[" else token
-        )
-
+def compiled(pattern: str) -> GoPattern | None:
+    """The pattern; None where there is no RE2 to match it. Raises InvalidGoPatternError."""
     try:
-        expression = re.compile("".join(translated(match[0]) for match in _TOKEN.finditer(pattern)), re.ASCII)
-    except (OverflowError, RecursionError):
-        raise re.error("it is nested too deeply, or repeats too often") from None
-    if cost_of(expression.pattern, Use.SEARCH, expression.flags) in (Cost.EXPONENTIAL, Cost.UNKNOWN):
-        raise re.error("it can be read in too many ways; nest no repetition in another one")
-    return expression
-
-
-def takes_long(expression: re.Pattern[str], text: str) -> bool:
-    """Whether the text is too long for the pattern, which is not linear."""
-    if len(text) <= SLOW_TEXT_AT_MOST:
-        return False
-    return cost_of(expression.pattern, Use.SEARCH, expression.flags) is not Cost.LINEAR
+        return _patterns[pattern]
+    except KeyError:
+        pass
+    try:
+        made = GoPattern(pattern)
+    except ImportError:
+        return None
+    return _patterns.keep(pattern, made, PATTERN_BYTES + 8 * len(pattern))
 
 
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -104,10 +67,7 @@ def _dns_subdomain(text: str) -> bool:
 
 
 def _regex(text: str) -> bool:
-    try:
-        compiled(text)
-    except re.error as error:
-        raise ValueError(str(error)) from None
+    compiled(text)
     return True
 
 

@@ -27,6 +27,8 @@ PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"
 INT_OR_STRING = "x-kubernetes-int-or-string"
 LIST_TYPE, LIST_KEYS, MAP_TYPE = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
+KNOWN_ITEMS = "x-items"
+"""Only in `definition.yaml`: what prunes the items, and checks nothing."""
 STRATEGY, MERGE_KEY = "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"
 """Only in published schemas; they take precedence over the type of a list."""
 _NOTHING: Schema = {}
@@ -50,7 +52,7 @@ def pruned(value: Any, schema: Schema, unknown: list[str], path: str = "", *, is
 def _pruned(value: Any, schema: Schema, path: str, unknown: list[str], *, is_resource: bool, preserves: bool) -> Any:
     preserves = preserves or bool(schema.get(PRESERVE))
     if isinstance(value, list):
-        of_items: Schema = schema.get("items") or _NOTHING
+        of_items: Schema = schema.get("items") or schema.get(KNOWN_ITEMS) or _NOTHING
         items = [_below(item, of_items, f"{path}[{at}]", unknown, preserves) for at, item in enumerate(value)]
         return value if all(map(is_, items, value)) else items
     if not isinstance(value, dict):

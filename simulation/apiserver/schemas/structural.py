@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from simulation.apiserver.schemas.formats import compiled
-from simulation.apiserver.schemas.shapes import INT_OR_STRING, LIST_KEYS, PRESERVE, with_defaults
+from simulation.apiserver.schemas.shapes import EMBEDDED, INT_OR_STRING, LIST_KEYS, PRESERVE, with_defaults
 from simulation.apiserver.schemas.validation import At, faults_of, invalid_at
 from simulation.apiserver.status import forbidden_field, required
 from simulation.validations.rules import CEL
@@ -59,9 +59,11 @@ def places_of_cel(schema: Schema, path: str) -> list[tuple[str, Any]]:
 
 
 def places_not_read(schema: Schema, path: str) -> list[str]:
-    """The places of patterns in the schema that Python cannot compile."""
+    """The places of patterns in the schema, if there is no RE2 to match them."""
     return [
-        f"{at}.pattern" for below, at, _ in everywhere(schema, path) if compiled(below.get("pattern") or "") is None
+        f"{at}.pattern"
+        for below, at, _ in everywhere(schema, path)
+        if below.get("pattern") and compiled(below["pattern"]) is None
     ]
 
 
@@ -69,13 +71,53 @@ def faults_of_schema(schema: Schema, path: str) -> list[Cause]:
     """The faults of the schema of one version, whose keywords match `definition.yaml`."""
     metadata = f"{path}.properties[metadata]"
     parts = [part for part in everywhere(schema, path) if not part[1].startswith(metadata)]
-    return [cause for part, at, level in parts for cause in _faults(part, at, level)]
+    causes = [cause for part, at, level in parts for cause in _faults(part, at, level)]
+    return sorted(
+        [*causes, *_unknown_in_conditions(schema, schema, path, path)], key=lambda cause: (cause[2], cause[1])
+    )
+
+
+def _unknown_in_conditions(condition: Schema, schema: Schema | None, at: str, place: str) -> Iterator[Cause]:
+    """The fields of conditions on the root that the schema itself does not have.
+
+    `at`: of the schema; `place`: of the condition.
+    """
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for number, each in enumerate(condition.get(keyword) or ()):
+            yield from _unknown_in_condition(each, schema, at, f"{place}.{keyword}[{number}]")
+    if condition.get("not"):
+        yield from _unknown_in_condition(condition["not"], schema, at, f"{place}.not")
+
+
+def _unknown_in_condition(condition: Schema, schema: Schema | None, at: str, place: str) -> Iterator[Cause]:
+    if schema is None:
+        yield required(at, f"because it is defined in {place}")
+        return
+    yield from _unknown_in_conditions(condition, schema, at, place)
+    if condition.get("items"):
+        yield from _unknown_in_condition(condition["items"], schema.get("items"), f"{at}.items", f"{place}.items")
+    properties = schema.get("properties") or {}
+    for name, each in (condition.get("properties") or {}).items():
+        step = f"properties[{name}]"
+        yield from _unknown_in_condition(each, properties.get(name), f"{at}.{step}", f"{place}.{step}")
 
 
 def _faults(schema: Schema, path: str, level: str) -> Iterator[Cause]:
     kind, properties, others = schema.get("type"), schema.get("properties"), schema.get("additionalProperties")
-    if not kind and not schema.get(INT_OR_STRING) and not schema.get(PRESERVE):
+    if not kind and not any(schema.get(other) for other in (INT_OR_STRING, PRESERVE, EMBEDDED)):
         yield required(f"{path}.type", f"must not be empty {level}")
+    if schema.get(EMBEDDED):
+        yield from _faults_of_embedded(schema, path)
+    for name in ("kind", "apiVersion", "metadata") if level == _ROOT or schema.get(EMBEDDED) else ():
+        wanted, found = "object" if name == "metadata" else "string", (properties or {}).get(name)
+        if found is not None and found.get("type") != wanted:
+            yield invalid_at(f"{path}.properties[{name}].type", found.get("type", ""), f"must be {wanted}")
+    if level == _ROOT and not _says_names_alone((properties or {}).get("metadata") or {}):
+        why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+        yield forbidden_field(f"{path}.properties[metadata]", why)
+    for other in (PRESERVE, EMBEDDED):
+        if schema.get(INT_OR_STRING) and schema.get(other):
+            yield invalid_at(f"{path}.{other}", True, f"must be false if {INT_OR_STRING} is true")
     if kind == "array" and not schema.get("items"):
         yield required(f"{path}.items", "must be specified")
     if properties and others not in (None, True):
@@ -86,3 +128,22 @@ def _faults(schema: Schema, path: str, level: str) -> Iterator[Cause]:
     for at, key in enumerate(schema.get(LIST_KEYS) or ()):
         if key not in ((schema.get("items") or {}).get("properties") or {}):
             yield invalid_at(f"{path}.{LIST_KEYS}[{at}]", key, "entries must all be names of item properties")
+
+
+def _faults_of_embedded(schema: Schema, path: str) -> Iterator[Cause]:
+    kind = schema.get("type")
+    if kind and kind != "object":
+        yield invalid_at(f"{path}.type", kind, f"must be object if {EMBEDDED} is true")
+    elif not kind:
+        yield required(f"{path}.type", f"must be object if {EMBEDDED} is true")
+    if schema.get("additionalProperties"):
+        yield forbidden_field(f"{path}.additionalProperties", f"must not be used if {EMBEDDED} is set")
+    if not schema.get(PRESERVE) and not schema.get("properties"):
+        yield required(f"{path}.properties", f"must not be empty if {EMBEDDED} is true without {PRESERVE}")
+
+
+def _says_names_alone(metadata: Schema) -> bool:
+    """Whether the schema of the metadata speaks of the object's name alone."""
+    names = set(metadata.get("properties") or ())
+    others = {key for key, value in metadata.items() if key not in ("type", "properties", "default") and value}
+    return names <= {"name", "generateName"} and not others

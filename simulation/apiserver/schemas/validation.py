@@ -16,7 +16,7 @@ import yaml
 from jsonschema import Draft4Validator, ValidationError
 from jsonschema.validators import create
 
-from simulation.apiserver.schemas.formats import FORMATS, compiled, takes_long
+from simulation.apiserver.schemas.formats import FORMATS, compiled
 from simulation.apiserver.schemas.shapes import INT_OR_STRING, LIST_KEYS, LIST_TYPE
 
 Schema = Mapping[str, Any]
@@ -140,10 +140,8 @@ def _int_or_string(validator: Any, wanted: bool, value: Any, schema: Schema) -> 
 
 
 def _pattern(validator: Any, pattern: str, value: Any, schema: Schema) -> Errors:
-    expression = compiled(pattern)
-    if not isinstance(value, str) or expression is None:
-        return
-    if takes_long(expression, value) or expression.search(value) is None:
+    expression = compiled(pattern) if isinstance(value, str) else None
+    if expression is not None and not expression.is_in(value):
         yield ValidationError("no match")
 
 

@@ -71,7 +71,7 @@ class DefinitionStrategy(Strategy):
             (places_not_evaluated(program, rules), "rules in CEL" + ("" if program else ", as actorlet[cel] would")),
             (
                 [at for path, schema in schemas for at in places_not_read(schema, path)],
-                "patterns with classes of Unicode or quotes",
+                "patterns, as the library google-re2 would",
             ),
         ):
             if places:

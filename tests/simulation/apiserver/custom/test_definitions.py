@@ -158,13 +158,6 @@ def test_without_the_library_rules_in_cel_are_told_to_be_without_effect(monkeypa
     assert made.answer.warnings == (f"{place} and 1 more: {text} accepted",)  # type: ignore[union-attr]
 
 
-def test_a_pattern_that_is_not_read_is_told_of() -> None:
-    schema: Any = {"type": "object", "properties": {"spec": {"type": "string", "pattern": r"^\p{L}$"}}}
-    made = define(Server(), version(schema=schema, subresources={}))
-    assert made.code == 201
-    assert "properties[spec].pattern: this simulated server does not evaluate" in made.answer.warnings[0]  # type: ignore[union-attr]
-
-
 def test_a_webhook_that_has_nothing_to_convert_is_warned_of() -> None:
     made = define(Server(), conversion={"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}})
     assert made.code == 201

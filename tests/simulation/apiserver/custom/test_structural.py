@@ -34,6 +34,9 @@ def root(**properties: Any) -> dict[str, Any]:
         {**root(b=TEXT), "anyOf": [{"properties": {"b": {"enum": ["x"]}}}], "not": {"required": ["d"]}},
         {"type": "array", "items": TEXT, "x-kubernetes-list-type": "set"},
         {"type": "object", "properties": {"metadata": {"type": "object", "properties": {"labels": TEXT}}}},
+        {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
+        {"type": "string", "anyOf": [{"pattern": "^a"}, {"maxLength": 3}], "not": {"enum": ["b"]}},
+        {"x-kubernetes-int-or-string": True, "pattern": "^a", "anyOf": [{"type": "integer"}, {"type": "string"}]},
         {"type": "integer", "default": 0, "maximum": 2.5, "format": "int32", "nullable": True},
     ],
 )
@@ -62,6 +65,18 @@ LIST_OF_MAPS = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-
         ({**root(b=TEXT), "default": {"b": 1}}, ".default.b", "must be of type string"),
         ({**TEXT, "anyOf": [{"type": "string"}]}, ".anyOf[0].type", "Forbidden: must be empty to be structural"),
         ({**TEXT, "allOf": [{"default": "a"}]}, ".allOf[0].default", "Forbidden: must be undefined to be structural"),
+        ({**TEXT, "anyOf": [{"format": "a", "nullable": True}]}, ".anyOf[0].nullable", "Forbidden: must be false"),
+        ({"x-kubernetes-embedded-resource": True}, ".type", "Required value: must be object if"),
+        (
+            {"type": "object", "x-kubernetes-embedded-resource": True},
+            ".properties",
+            "Required value: must not be empty",
+        ),
+        (
+            {"x-kubernetes-int-or-string": True, "x-kubernetes-preserve-unknown-fields": True},
+            ".x-kubernetes-preserve-unknown-fields",
+            "Invalid value: true: must be false if x-kubernetes-int-or-string is true",
+        ),
         (
             {**LIST_OF_MAPS, "items": root(other=TEXT)},
             ".x-kubernetes-list-map-keys[0]",
@@ -82,6 +97,19 @@ def test_a_schema_that_is_not_structural_is_refused(of_a: Any, field: str, messa
         ({"type": "object", "additionalProperties": TEXT}, "s.additionalProperties", "must not be used at the root"),
         ({**root(a=TEXT), "default": {}}, "s.default", "must not be set at the root"),
         ("text", "s", "must be of type object"),
+        (root(kind={"type": "integer"}), "s.properties[kind].type", 'Invalid value: "integer": must be string'),
+        (root(metadata=TEXT), "s.properties[metadata].type", 'Invalid value: "string": must be object'),
+        (
+            root(metadata={**root(labels={"type": "object"})}),
+            "s.properties[metadata]",
+            "Forbidden: must not specify anything other than name and generateName",
+        ),
+        (
+            {**root(a=TEXT), "anyOf": [{"required": ["a"]}, {"properties": {"b": {"maxLength": 1}}}]},
+            "s.properties[b]",
+            "Required value: because it is defined in s.anyOf[1].properties[b]",
+        ),
+        ({**root(a=TEXT), "not": {"items": {"maxLength": 1}}}, "s.items", "because it is defined in s.not.items"),
     ],
 )
 def test_the_root_of_a_schema_has_rules_of_its_own(schema: Any, field: str, message: str) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from config.values.expressions import Cost, Use, cost_of
+from tests.expressions import Cost, Use, cost_of
 
 FULLMATCH, MATCH, SEARCH = Use.FULLMATCH, Use.MATCH, Use.SEARCH
 

@@ -1,8 +1,8 @@
 """Writes the data of `simulation/apiserver/schemas`: `python -m tools.published_kinds OPENAPI PROTOS`.
 
 OPENAPI has the OpenAPI documents (version 3) that Kubernetes publishes for 1.36: one file for each group and version,
-as in `api/openapi-spec/v3` of a release. PROTOS is the folder of that release with `k8s.io/api` in it, whose
-`generated.proto` say how the same types look in protobuf.
+as in `api/openapi-spec/v3` of a release. PROTOS is the folder of that release with `k8s.io/api` in it, such as
+`staging/src`, whose `generated.proto` say how the same types look in protobuf.
 
 Taken are the facts of the interface: names, types and numbers of fields, which are required, allowed values, defaults,
 and how lists are merged. The prose stays behind. Types are written one a line. `published.json` has those that the
@@ -120,8 +120,8 @@ def read_messages(protos: Path, published: Mapping[str, Json]) -> dict[str, dict
                     else json_name(kind if "." in kind else f"{package}.{kind}")
                 )
                 known: Json | None = published.get(name, {}).get("properties")
-                # A few fields of protobuf are spelled otherwise: `Webhooks`.
-                field = next((one for one in known or () if one.lower() == field.lower()), field)
+                # Some fields of protobuf are spelled otherwise: `Webhooks`, `ref`, `xKubernetesListType`.
+                field = next((one for one in known or () if spelled(one) == spelled(field)), field)
                 mark = {"repeated": "[]", "optional": ""}.get(label, "{}")
                 if known is not None and field not in known and "." in kind and not mark:
                     mark = "+"
@@ -129,9 +129,15 @@ def read_messages(protos: Path, published: Mapping[str, Json]) -> dict[str, dict
     return messages
 
 
+def spelled(field: str) -> str:
+    """The letters of a name alone."""
+    return re.sub("[^a-z0-9]", "", field.lower())
+
+
 def json_name(name: str) -> str:
     """The name of a type, or of a package, as OpenAPI writes it."""
-    return re.sub(r"^\.?k8s\.io\.", "io.k8s.", name)
+    name = re.sub(r"^\.?k8s\.io\.", "io.k8s.", name)
+    return re.sub("^io.k8s.(apiextensions|kube)_", r"io.k8s.\1-", name)
 
 
 def gather_messages(name: str, messages: Mapping[str, Mapping[str, tuple[int, str]]], written: dict[str, Json]) -> None:

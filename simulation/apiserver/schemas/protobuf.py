@@ -30,6 +30,7 @@ Types = dict[str, dict[str, tuple[int, str]]]
 _SCALARS = {
     "bool": FieldDescriptorProto.TYPE_BOOL,
     "bytes": FieldDescriptorProto.TYPE_BYTES,
+    "double": FieldDescriptorProto.TYPE_DOUBLE,
     "int32": FieldDescriptorProto.TYPE_INT32,
     "int64": FieldDescriptorProto.TYPE_INT64,
     "string": FieldDescriptorProto.TYPE_STRING,
@@ -37,7 +38,11 @@ _SCALARS = {
 _ENVELOPE = "io.k8s.apimachinery.pkg.runtime.Unknown"
 _OPTIONS = f"{META}.DeleteOptions"
 _TIMES = (f"{META}.Time", f"{META}.MicroTime")
-_JSON_IN_BYTES = (f"{META}.FieldsV1", "io.k8s.apimachinery.pkg.runtime.RawExtension")
+_DEFINED = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+_SCHEMA = f"{_DEFINED}JSONSchemaProps"
+_JSON_IN_BYTES = (f"{META}.FieldsV1", "io.k8s.apimachinery.pkg.runtime.RawExtension", f"{_DEFINED}JSON")
+_SCHEMA_OR = {f"{_SCHEMA}OrArray": "jSONSchemas", f"{_SCHEMA}OrBool": "allows", f"{_SCHEMA}OrStringArray": "property"}
+"""Messages that are a schema in JSON, or else the value of this field."""
 
 
 def read_protobuf(body: bytes) -> Json:
@@ -93,15 +98,21 @@ def _pool() -> DescriptorPool:
     file = FileDescriptorProto(name="kinds.proto", syntax="proto2")
     for name, fields in _types().items():
         message = file.message_type.add(name=_name(name))
-        for field, (number, kind) in fields.items():
-            _add(message, field, number, kind)
+        for number, kind in fields.values():
+            _add(message, f"field{number}", number, kind)
     pool = DescriptorPool()
     pool.Add(file)
     return pool
 
 
+@cache
+def _fields(name: str) -> dict[int, tuple[str, str]]:
+    """Number -> name in JSON and type of each field of a message."""
+    return {number: (field, kind) for field, (number, kind) in _types()[name].items()}
+
+
 def _name(name: str) -> str:
-    return name.replace(".", "_")
+    return name.replace(".", "_").replace("-", "_")
 
 
 def _add(message: DescriptorProto, field: str, number: int, kind: str) -> None:
@@ -109,7 +120,7 @@ def _add(message: DescriptorProto, field: str, number: int, kind: str) -> None:
     label = FieldDescriptorProto.LABEL_REPEATED if repeats else FieldDescriptorProto.LABEL_OPTIONAL
     made = message.field.add(name=field, number=number, label=label)
     if kind.startswith("{}"):
-        entry = message.nested_type.add(name=f"{field}Entry")
+        entry = message.nested_type.add(name=f"{field.capitalize()}Entry")
         entry.options.map_entry = True
         _add(entry, "key", 1, "string")
         _add(entry, "value", 2, kind[2:])
@@ -130,28 +141,32 @@ def _value(name: str, value: Any) -> Any:
         return value
     said: Any = value
     if name in _TIMES:
-        return time_text(said.seconds, said.nanos) if value.ListFields() else None
+        return time_text(said.field1, said.field2) if value.ListFields() else None
     if name == INT_OR_TEXT:
-        return said.strVal if said.type == 1 else said.intVal
+        return said.field3 if said.field1 == 1 else said.field2
     if name.endswith(".ExtraValue"):
-        return list(said.items)
+        return list(said.field1)
     if name == QUANTITY:
-        return said.string
+        return said.field1
     if name in _JSON_IN_BYTES:
-        return msgspec.json.decode(said.raw or b"{}")
+        return msgspec.json.decode(said.field1 or b"{}")
     found: dict[str, Any] = {}
-    types, known, unread = _types()[name], value.DESCRIPTOR.fields_by_number, UnknownFieldSet(value)
+    fields, unread = _fields(name), UnknownFieldSet(value)
     for number in (unread[at].field_number for at in range(len(unread))):
-        if number in known:
-            raise ValueError(f"{known[number].full_name} has another type on the wire")
+        if number in fields:
+            raise ValueError(f"{name}.{fields[number][0]} has another type on the wire")
     for descriptor, item in value.ListFields():
-        field, kind = descriptor.name, types[descriptor.name][1]
+        field, kind = fields[descriptor.number]
         if kind.startswith("[]"):
             found[field] = [_value(kind[2:], one) for one in item]
         elif kind.startswith("{}"):
             found[field] = {key: _value(kind[2:], one) for key, one in item.items()}
         elif kind.startswith("+"):
             found |= _value(kind[1:], item)
-        elif item != "":  # Go writes empty texts where JSON has none.
+        elif kind == "double":
+            found[field] = int(item) if item.is_integer() else item
+        elif item != "" and not (item is False and name == _SCHEMA):  # Go writes them where JSON has none.
             found[field] = _value(kind, item)
+    if name in _SCHEMA_OR:
+        return found.get("schema", found.get(_SCHEMA_OR[name]))
     return found

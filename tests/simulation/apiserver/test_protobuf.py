@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import struct
 from typing import Any
 
 import pytest
@@ -23,10 +24,12 @@ def varint(value: int) -> bytes:
 
 
 def message(*fields: tuple[int, Any]) -> bytes:
-    """Numbers become varints; text, bytes and messages what has a length."""
+    """Numbers become varints or doubles; text, bytes and messages what has a length."""
     out = b""
     for number, value in fields:
-        if isinstance(value, int):
+        if isinstance(value, float):
+            out += varint(number << 3 | 1) + struct.pack("<d", value)
+        elif isinstance(value, int):
             out += varint(number << 3) + varint(value)
         else:
             data = value.encode() if isinstance(value, str) else value
@@ -206,3 +209,41 @@ def test_invalid_protobuf_is_refused(body: bytes) -> None:
 def test_any_bytes_are_an_object_or_a_refusal(data: bytes) -> None:
     with contextlib.suppress(StatusError):
         read_protobuf(request("Event", (6, data)))
+
+
+def test_a_definition_reads_as_its_json() -> None:
+    text = message((5, "string"), (10, 0), (15, "^a"), (18, 0), (27, message((6, "ipv4"))), (37, 0))
+    count = message((5, "integer"), (8, message((1, b"3"))), (9, 10.0), (20, message((1, b"1"))), (41, "k"))
+    some = message((5, "object"), (30, message((1, 1))), (38, 1))
+    lists = message((5, "array"), (24, message((1, message((5, "string"))))))
+    others = message((5, "object"), (30, message((1, 1), (2, message((5, "boolean"))))))
+    named = {b"text": text, b"count": count, b"some": some, b"lists": lists, b"others": others}
+    root = message((5, "object"), *((29, message((1, name), (2, schema))) for name, schema in named.items()))
+    version = message((1, "v1"), (2, 1), (3, 1), (4, message((1, root))), (5, message((1, b""))), (7, 0))
+    spec = message((1, "shop.example"), (3, message((1, "apples"), (4, "Apple"))), (4, "Namespaced"), (7, version))
+    body = request(
+        "CustomResourceDefinition",
+        (1, message((1, "apples.shop.example"))),
+        (2, spec),
+        version="apiextensions.k8s.io/v1",
+    )
+    read = read_protobuf(body)
+    assert said(read["spec"]["names"]) == {"plural": "apples", "kind": "Apple"}
+    [of_version] = read["spec"]["versions"]
+    assert (of_version["name"], of_version["served"], of_version["subresources"]) == ("v1", True, {"status": {}})
+    assert of_version["schema"]["openAPIV3Schema"] == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "pattern": "^a", "anyOf": [{"format": "ipv4"}]},
+            "count": {
+                "type": "integer",
+                "default": 3,
+                "maximum": 10,
+                "enum": [1],
+                "x-kubernetes-list-map-keys": ["k"],
+            },
+            "some": {"type": "object", "additionalProperties": True, "x-kubernetes-preserve-unknown-fields": True},
+            "lists": {"type": "array", "items": {"type": "string"}},
+            "others": {"type": "object", "additionalProperties": {"type": "boolean"}},
+        },
+    }

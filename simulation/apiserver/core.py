@@ -54,6 +54,8 @@ class Options:
     node_monitor_every_ns: int = 5 * SECOND_NS
     garbage_collection: bool = False
     """Whether what is owned goes with its owners; without it the policies of deletions mean nothing."""
+    storage_protection: bool = True
+    """Whether claims and volumes that nobody uses lose their protection; else a controller manager must see to it."""
 
 
 class Core:

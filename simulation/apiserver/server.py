@@ -18,12 +18,14 @@ from actors.kernel.dispatcher import Dispatcher
 from simulation.apiserver.access.attributes import AccessAttributes
 from simulation.apiserver.access.authentication import ACCOUNT_PREFIX, AUTHENTICATED, Authenticator
 from simulation.apiserver.access.authorization import Authorizer
+from simulation.apiserver.admission.storage_protection import PROTECTION
 from simulation.apiserver.controllers.definitions import DefinitionController
 from simulation.apiserver.controllers.event_expiry import EventExpiry
 from simulation.apiserver.controllers.garbage_collector import GarbageCollector
 from simulation.apiserver.controllers.namespaces import NamespaceController
 from simulation.apiserver.controllers.node_monitor import NodeMonitor
 from simulation.apiserver.controllers.role_aggregation import RoleAggregation
+from simulation.apiserver.controllers.storage_protection import StorageProtection
 from simulation.apiserver.core import Core, Options
 from simulation.apiserver.kinds.catalog import Catalog
 from simulation.apiserver.kinds.table import DEFINITIONS, EVENTS, NAMESPACES, NODES, SERVED, SERVICES, ServedResource
@@ -74,6 +76,8 @@ class ApiServer:
                 f"clusterroles.{RBAC}": RoleAggregation(core),
             }
         )
+        for resource in PROTECTION if self.options.storage_protection else ():
+            self._context.followers[resource.store_key] = StorageProtection(self._context, resource)
         self._checks = not self._context.authorizer.lets_all
         self._find_custom = self._catalog.find
         with self._core.lock:

@@ -20,6 +20,7 @@ import msgspec
 
 from actors.kernel.pool_dispatcher import PoolDispatcher
 from runtime.io.event_loop import LoopThread
+from simulation.apiserver.core import Options
 from simulation.apiserver.front.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
 from tools.recordings.__main__ import HERE, sender_to
@@ -87,9 +88,9 @@ def replayed(scripts: list[Script], send: Send) -> Iterator[Pair]:
 
 @contextmanager
 def embedded() -> Iterator[Send]:
-    """An embedded API server of its own, as an admin asks it."""
+    """An embedded API server of its own, as an admin asks it. No controller acts, as when the pairs were recorded."""
     loop, clock = LoopThread(), PoolDispatcher()
-    front = HttpFront(ApiServer(clock), loop)
+    front = HttpFront(ApiServer(clock, Options(storage_protection=False)), loop)
     front.start()
     try:
         yield sender_to(front.url, None)

@@ -16,6 +16,7 @@ from simulation.apiserver.admission import (
     node_restriction,
     priority,
     service_account,
+    storage_protection,
     webhooks,
 )
 from simulation.apiserver.admission.attributes import Attributes
@@ -27,6 +28,7 @@ PLUGINS = (
     node_restriction.PLUGIN,
     priority.PLUGIN,
     default_tolerations.PLUGIN,
+    storage_protection.PLUGIN,
     webhooks.MUTATING_PLUGIN,
     webhooks.VALIDATING_PLUGIN,
 )

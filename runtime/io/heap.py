@@ -34,6 +34,12 @@ _YOUNG_PASSES = 100
 """After so many come passes over the middle generation."""
 _IN_RINGS = 2
 """After so many passes over new objects, a full one may find something."""
+_MOVED_BYTES = 8 * MIB
+"""If the use has changed by so much since the last full pass, a full one may free much in few objects.
+
+What is said of a burst afterwards, by events and over connections, moves it by less than half of that between two
+looks.
+"""
 GROWN = 1.5
 """A full pass is due when the use has grown by this factor since the last one."""
 
@@ -88,11 +94,13 @@ class FullPasses:
     def is_due(self, in_use: int, young: int) -> bool:
         """At a look. `in_use`: bytes; `young`: passes over new objects since the last full one.
 
-        Due when the use has grown much, or when a growth has ended and may have left something.
+        Due when the use has grown much, or when a growth has ended and may have left something. The objects of a pod
+        with large texts are few: then the bytes tell that there is something new.
         """
-        rests = abs(in_use - self.before) < WORTH_IT_BYTES
-        self.before = in_use
-        return young >= _IN_RINGS and (rests or in_use >= GROWN * self.after_pass)
+        step, self.before = abs(in_use - self.before), in_use
+        if abs(in_use - self.after_pass) >= _MOVED_BYTES and step < _MOVED_BYTES // 2:
+            return True
+        return young >= _IN_RINGS and (step < WORTH_IT_BYTES or in_use >= GROWN * self.after_pass)
 
 
 class HeapKeeper:

@@ -100,6 +100,30 @@ def test_full_passes_are_few_while_the_heap_grows_and_one_follows():
     assert left < 1_000
 
 
+FEW_AND_LARGE = """
+import gc
+from runtime.io.heap import HeapKeeper, collect_seldom
+from tests.process_memory import resident_bytes
+
+collect_seldom()
+keeper = HeapKeeper()
+before = resident_bytes()
+for number in range(50):  # each holds itself
+    ring = [b"x" * 2_000_000]
+    ring.append(ring)
+del ring
+at_most = resident_bytes() - before
+keeper.look(), keeper.look()
+print(at_most, resident_bytes() - before)
+"""
+
+
+def test_few_large_objects_in_rings_are_given_back_too():
+    at_most, stays = (int(each) for each in printed(FEW_AND_LARGE, PYTHONMALLOC="malloc").split())
+    assert at_most > 80 * MIB
+    assert stays < at_most / 4
+
+
 @pytest.mark.parametrize(
     ("use_mib", "young", "due"),
     [
@@ -107,7 +131,10 @@ def test_full_passes_are_few_while_the_heap_grows_and_one_follows():
         pytest.param((100, 110, 150), 9, (False, False, True), id="it has grown by half"),
         pytest.param((100, 120, 120), 9, (False, False, True), id="it has ended to grow"),
         pytest.param((120, 90, 90), 9, (False, False, True), id="it has ended to fall"),
-        pytest.param((200, 200, 200), 1, (False, False, False), id="there is nothing new"),
+        pytest.param((100, 100, 100), 1, (False, False, False), id="there is nothing new"),
+        pytest.param((150, 200, 200), 1, (False, False, True), id="few objects have made it grow"),
+        pytest.param((150, 200, 203), 1, (False, False, True), id="and it goes on to move a little"),
+        pytest.param((120, 80, 80), 1, (False, False, True), id="few objects have made it fall"),
     ],
 )
 def test_a_full_pass_is_due_when_it_may_find_something(use_mib: tuple[int, ...], young: int, due: tuple[bool, ...]):

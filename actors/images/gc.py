@@ -307,6 +307,7 @@ class ImageGCActor(Actor):
 
     def _end(self, this: _Pass) -> None:
         self._pass = None
+        self._leases.end_look()
         if this.removed:
             self._tools.node_status.tell(ImagesChanged())
         if this.down_to is not None and this.whole is not None and rules.bytes_over(this.whole, this.down_to) > 0:

@@ -32,7 +32,9 @@ class ImageLeases:
     def __init__(self) -> None:
         self._held: dict[str, frozenset[str]] = {}
         self._count: Counter[str] = Counter()
+        self._looking = False
         self._ended_since: set[str] = set()
+        """Nobody asks for them between two looks; then the names of dead pods' images would stay."""
         self._leaving: dict[str, Image] = {}
         self._waiting: dict[str, LeaseImages] = {}
         self._looks = 0
@@ -72,13 +74,20 @@ class ImageLeases:
                 self._count[key] -= 1
                 if not self._count[key]:
                     del self._count[key]
-            self._ended_since |= keys
+            if self._looking:
+                self._ended_since |= keys
 
     def begin_look(self) -> int:
         """Forget the leases that have ended before. Returns the number of the new look."""
         self._ended_since.clear()
+        self._looking = True
         self._looks += 1
         return self._looks
+
+    def end_look(self) -> None:
+        """No more images are judged by the newest look."""
+        self._looking = False
+        self._ended_since.clear()
 
     def needed(self) -> Set[str]:
         """Short forms of all images leased now or since the look began."""

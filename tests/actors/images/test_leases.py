@@ -48,6 +48,17 @@ def test_a_lease_that_ends_during_a_look_counts_until_the_next(worker: ActorRef)
     assert not leases.needed()
 
 
+def test_a_lease_that_ends_between_two_looks_leaves_nothing(worker: ActorRef) -> None:
+    leases = ImageLeases()
+    leases.begin_look()
+    for uid in ("a", "b"):
+        leases.lease(LeaseImages(worker, uid, frozenset({f"{uid}:1"})))
+    leases.release("a")
+    leases.end_look()
+    leases.release("b")
+    assert not leases.needed()
+
+
 def test_the_newest_lease_of_a_pod_replaces_the_one_before(worker: ActorRef) -> None:
     leases = ImageLeases()
     leases.lease(LeaseImages(worker, "a", frozenset({"busybox:1"})))

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from actors.model.allocation import Allocation, Book
-from actors.resources.verdict import Rejected
+from actors.resources.verdict import SHORTAGE, Rejected
 from config.objects import Node, Pod
 from config.pods.identity import is_static
 from config.pods.node_selection import NO_EXECUTE, selected, tolerates
@@ -81,7 +81,7 @@ def rejection(failure: Failure) -> Rejected:
         _counted(failure.resource, amount) for amount in (failure.requested, failure.used, failure.capacity)
     )
     room = f"requested: {requested}, used: {used}, capacity: {capacity}"
-    return Rejected(f"OutOf{failure.resource}", f"Node didn't have enough resource: {failure.resource}, {room}")
+    return Rejected(f"{SHORTAGE}{failure.resource}", f"Node didn't have enough resource: {failure.resource}, {room}")
 
 
 def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]:

@@ -6,6 +6,18 @@ import msgspec
 
 PREFIX = "Pod was rejected: "
 """The start of every rejection message in a status."""
+SHORTAGE = "OutOf"
+"""The start of the reason of a pod that lacks a resource, before its name."""
+_COUNTED = frozenset(
+    {
+        *("AppArmor", "Evicted", "InitContainerRestartPolicyForbidden", "InvalidNodeInfo", "NodeShutdown"),
+        *("OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods"),
+        *("PodFeatureUnsupported", "PodLevelResourcesNotSupported", "PodOSNotSupported"),
+        *("PodOSSelectorNodeLabelDoesNotMatch", "SupplementalGroupsPolicyNotSupported", "SysctlForbidden"),
+        *("TopologyAffinityError", "UnexpectedAdmissionError", "UnexpectedPredicateFailureType", "UnknownReason"),
+        "VolumeAttachmentLimitExceeded",
+    }
+)
 
 
 class Rejected(msgspec.Struct, frozen=True):
@@ -13,3 +25,13 @@ class Rejected(msgspec.Struct, frozen=True):
 
     reason: str
     message: str
+
+
+def counted_reason(reason: str) -> str:
+    """The reason as the metric has it (`recordAdmissionRejection` of the kubelet).
+
+    A pod may ask for a resource of any name; so these have one series, and do not stay for ever.
+    """
+    if reason in _COUNTED:
+        return reason
+    return "OutOfExtendedResources" if reason.startswith(SHORTAGE) else "Other"

@@ -22,7 +22,7 @@ from actors.pod.view import PodView, Question
 from actors.pod_status.api_status import Forced
 from actors.pod_status.conditions import FAILED
 from actors.resources.read_ahead import read_ahead
-from actors.resources.verdict import PREFIX
+from actors.resources.verdict import PREFIX, counted_reason
 from config.objects import Pod
 from runtime.metrics import kubelet as names
 
@@ -102,7 +102,7 @@ class PodAdmission:
         """The node does not take the pod: it fails without having begun."""
         self._view.is_admission_decided = True
         self._view.forced = Forced(FAILED, reason, f"{PREFIX}{message}", rejected=True)
-        self._services.meters.count(names.ADMISSION_REJECTIONS, reason)
+        self._services.meters.count(names.ADMISSION_REJECTIONS, counted_reason(reason))
         self._services.sync_loop.tell(PodTurnedAway(self._view.uid))
         self._view.say("Warning", reason, message)
 

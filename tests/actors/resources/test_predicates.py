@@ -8,6 +8,7 @@ import pytest
 
 from actors.model.allocation import Allocation, Book, KeptBook, allocation_of
 from actors.resources.predicates import UNKNOWN_AT_MOST, failures, os_rejection, rejection
+from actors.resources.verdict import counted_reason
 from config.frozen_map import FrozenMap
 from config.objects import (
     Affinity,
@@ -226,3 +227,17 @@ def test_the_book_adds_up_and_gives_back() -> None:
     assert book.remove("a") is not None
     assert book.remove("a") is None
     assert book.used("cpu") == parse_quantity("2").nanos
+
+
+@pytest.mark.parametrize(
+    ("reason", "counted"),
+    [
+        ("OutOfcpu", "OutOfcpu"),
+        ("OutOfephemeral-storage", "OutOfephemeral-storage"),
+        ("OutOfexample.com/gpu", "OutOfExtendedResources"),
+        ("NodeShutdown", "NodeShutdown"),
+        ("NodeAffinity", "Other"),
+    ],
+)
+def test_rejections_are_counted_under_few_reasons(reason: str, counted: str) -> None:
+    assert counted_reason(reason) == counted

@@ -151,6 +151,37 @@ class _History(msgspec.Struct, eq=False):
         )
 
 
+class GoneStories:
+    """The encoded stories of the pods that went last: at most `GONE_MAX`, and `GONE_BYTES` of all."""
+
+    def __init__(self) -> None:
+        self._stories: dict[str, bytes] = {}
+        self._bytes = 0
+
+    def put(self, story: PodStory) -> None:
+        """Remember the story of a pod that has none here."""
+        encoded = self._stories[story.uid] = _encode(story)
+        self._bytes += len(encoded)
+        while len(self._stories) > GONE_MAX or self._bytes > GONE_BYTES:
+            self.take(next(iter(self._stories)))
+
+    def take(self, uid: str) -> PodStory | None:
+        """The story, which is not remembered any longer."""
+        encoded = self._stories.pop(uid, None)
+        if encoded is None:
+            return None
+        self._bytes -= len(encoded)
+        return _decode(encoded)
+
+    def get(self, uid: str) -> PodStory | None:
+        encoded = self._stories.get(uid)
+        return None if encoded is None else _decode(encoded)
+
+    def all(self) -> tuple[PodStory, ...]:
+        """In the order in which the pods went."""
+        return tuple(map(_decode, self._stories.values()))
+
+
 class HistorianActor(Actor):
     mailbox_capacity: ClassVar[int] = 50_000
     batch_window_ns: ClassVar[int] = SECOND_NS
@@ -162,9 +193,7 @@ class HistorianActor(Actor):
         self._began_wall_ns = self.wall_ns()
         self._histories: dict[str, _History] = {}
         """Of the pods that are here."""
-        self._gone: dict[str, bytes] = {}
-        """The encoded story of each pod that is gone, in that order."""
-        self._gone_bytes = 0
+        self._gone = GoneStories()
 
     def on_start(self) -> None:
         self._sync_loop.tell(HistorianStarted())
@@ -192,19 +221,14 @@ class HistorianActor(Actor):
             self._remember_gone(message.uid, history)
 
     def _remember_gone(self, uid: str, history: _History) -> None:
-        story = self._gone[uid] = _encode(history.story(uid))
-        self._gone_bytes += len(story)
+        self._gone.put(history.story(uid))
         del self._histories[uid]
-        while len(self._gone) > GONE_MAX or self._gone_bytes > GONE_BYTES:
-            self._gone_bytes -= len(self._gone.pop(next(iter(self._gone))))
 
     def _back(self, uid: str) -> _History | None:
         """The history of a pod that was gone."""
-        kept = self._gone.pop(uid, None)
-        if kept is None:
+        story = self._gone.take(uid)
+        if story is None:
             return None
-        self._gone_bytes -= len(kept)
-        story = _decode(kept)
         ring = HistoryRing(list(story.entries), [], story.dropped)
         return _History(ring, story.namespace, story.name, story.stage, story.since_wall_ns, story.waits, past=True)
 
@@ -255,13 +279,11 @@ class HistorianActor(Actor):
         history = self._histories.get(question.uid)
         if history is not None:
             return history.story(question.uid)
-        kept = self._gone.get(question.uid)
-        return None if kept is None else _decode(kept)
+        return self._gone.get(question.uid)
 
     @handles(ListHistories)
     def list_histories(self, _: ListHistories) -> tuple[KnownPod, ...]:
         """Work: all pods."""
-        stories = map(_decode, self._gone.values())
-        gone_ones = tuple(KnownPod(each.uid, each.namespace, each.name, gone=True) for each in stories)
+        gone_ones = tuple(KnownPod(each.uid, each.namespace, each.name, gone=True) for each in self._gone.all())
         here = (KnownPod(uid, each.namespace, each.name, gone=False) for uid, each in self._histories.items())
         return (*gone_ones, *here)

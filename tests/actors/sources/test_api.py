@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -311,6 +313,21 @@ def test_pods_whose_volumes_have_names_of_their_own_share_all_else(world: World)
     assert one.spec.containers[0].volume_mounts != other.spec.containers[0].volume_mounts
     assert one.spec.containers[0].image is other.spec.containers[0].image
     assert one.status is other.status
+
+
+def test_a_pod_that_is_gone_is_not_held_for_the_next_one(world: World):
+    world.api.answer(ObjectList((), "5"))
+    world.run()
+    watch = world.api.watches[0]
+    watch.say("ADDED", pod("a"), "6")
+    watch.say("MODIFIED", with_phase(copied(pod("a")), "Running"), "7")
+    world.run(ECHO_NS)
+    spec = weakref.ref(only(world.told, PodChanged)[0].pod.spec)
+    watch.say("DELETED", copied(pod("a")), "8")
+    world.run()
+    world.told.clear()
+    gc.collect()
+    assert spec() is None
 
 
 def test_a_pod_of_another_template_keeps_its_own_spec(world: World):

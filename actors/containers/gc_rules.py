@@ -14,7 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from runtime.cri.identity import CONTAINER_NAME, POD_NAME, POD_NAMESPACE, POD_UID, pod_uid
+from runtime.cri.identity import (
+    CONTAINER_NAME,
+    POD_NAME,
+    POD_NAMESPACE,
+    POD_UID,
+    TERMINATION_MESSAGE_FILE,
+    pod_uid,
+)
 from runtime.cri.messages import Container, ContainerState, PodSandbox, PodSandboxState
 from runtime.logs.pod_logs import log_link, pod_log_directory
 
@@ -49,14 +56,18 @@ class GcPolicy(msgspec.Struct, frozen=True):
 
 
 class Places(msgspec.Struct, frozen=True):
-    """The directories of pod logs and of the links to them."""
+    """The directories of pod logs, of the links to them, and of the agent's own files."""
 
     pod_logs: str = "/var/log/pods"
     container_logs: str = "/var/log/containers"
+    root: str = "/var/lib/actorlet"
 
 
 class DeadContainer(msgspec.Struct, frozen=True):
-    """A dead container to remove, with the log of that attempt. `stop_first`: it may still run."""
+    """A dead container to remove, with the log of that attempt. `stop_first`: it may still run.
+
+    `message`: the file of its termination message; empty where it has none.
+    """
 
     id: str
     uid: str
@@ -65,6 +76,7 @@ class DeadContainer(msgspec.Struct, frozen=True):
     log_directory: str
     attempt: int
     link: str
+    message: str = ""
 
 
 def unit_of(container: Container) -> Unit:
@@ -85,7 +97,20 @@ def victim_of(container: Container, places: Places) -> DeadContainer:
         log_directory=f"{pod_log_directory(places.pod_logs, namespace, pod, uid)}/{name}",
         attempt=container.metadata.attempt if container.metadata is not None else 0,
         link=log_link(places.container_logs, pod, namespace, name, container.id),
+        message=_message_of(container, places),
     )
+
+
+def _message_of(container: Container, places: Places) -> str:
+    """The file of the termination message that the container was made with.
+
+    The runtime tells its path. So nothing outside of the directories of containers of that pod is believed.
+    """
+    file = container.annotations.get(TERMINATION_MESSAGE_FILE, "")
+    uid, name = unit_of(container)
+    around = f"{places.root.rstrip('/')}/pods/{uid}/containers/{name}/"
+    is_plain = not {"", ".", ".."}.intersection(file.split("/")[1:])
+    return file if is_plain and file.startswith(around) and "/" not in file[len(around) :] else ""
 
 
 def surplus_of_names(containers: Iterable[Container], units: set[Unit], policy: GcPolicy) -> list[Container]:

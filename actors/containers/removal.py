@@ -160,11 +160,12 @@ class GcChild(Actor):
         return self.wait(self.tools.cri.call(verb, request), timeout_ns=GIVE_UP_NS, what=verb.name)
 
     async def remove_container(self, victim: DeadContainer) -> None:
-        """Remove the container, then its log: a later pass finds a log without container, but not the reverse."""
+        """Remove the container, then its files: a later pass finds a log without container, but not the reverse."""
         await self.remove_from_runtime(victim)
         logs = self.tools.logs
         key = logs_key(os.path.dirname(victim.log_directory))
-        await self.on_disk(key, logs.remove_container, victim.log_directory, victim.attempt, victim.link)
+        files = (victim.link, victim.message) if victim.message else (victim.link,)
+        await self.on_disk(key, logs.remove_container, victim.log_directory, victim.attempt, files)
 
     async def remove_from_runtime(self, victim: DeadContainer) -> None:
         """Remove only the container."""

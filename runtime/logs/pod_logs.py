@@ -37,14 +37,14 @@ class PodLogs(Protocol):
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         """Remove the log directory of a pod with all that is in it, and the links to its logs."""
 
-    def remove_container(self, directory: str, attempt: int, link: str) -> None:
-        """Remove the logs of one attempt from a container's log directory, and the link to them.
+    def remove_container(self, directory: str, attempt: int, others: tuple[str, ...] = ()) -> None:
+        """Remove the logs of one attempt from a container's log directory, and `others`.
 
-        Rotated logs go too.
+        Rotated logs go too. `others`: the link to the log, the termination message.
         """
 
     def remove_link(self, path: str) -> None:
-        """Remove one link."""
+        """Remove one link or file, if it is there."""
 
 
 def pod_log_directory(root: str, namespace: str, name: str, uid: str) -> str:
@@ -104,12 +104,13 @@ class LocalPodLogs:
             raise PermissionError(f"{directory} is not a pod log directory in {self._pod_logs}")
         remove_tree(os.path.abspath(directory))
 
-    def remove_container(self, directory: str, attempt: int, link: str) -> None:
+    def remove_container(self, directory: str, attempt: int, others: tuple[str, ...] = ()) -> None:
         log = f"{attempt}{_LOG}"
         for name in _names_in(directory):
             if name == log or name.startswith(f"{log}."):
                 self.remove_link(os.path.join(directory, name))
-        self.remove_link(link)
+        for path in others:
+            self.remove_link(path)
 
     def remove_link(self, path: str) -> None:
         try:

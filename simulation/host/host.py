@@ -168,12 +168,13 @@ class SimulatedPodLogs(OnTree):
             self.tree.remove_all(path)
 
     @gated
-    def remove_container(self, directory: str, attempt: int, link: str) -> None:
+    def remove_container(self, directory: str, attempt: int, others: tuple[str, ...] = ()) -> None:
         log = f"{attempt}{_LOG}"
         for name in self.tree.names_if_any(directory):
             if name == log or name.startswith(f"{log}."):
                 self.tree.remove_all(os.path.join(directory, name))
-        return self.remove_link(link)
+        for path in others:
+            self.tree.remove_all(path)
 
     @gated
     def remove_link(self, path: str) -> None:

@@ -99,7 +99,8 @@ def _pull_records(node: Wiring) -> PullRecords | None:
 
 def _start_clean_up(node: Wiring) -> None:
     can, actors, pod_logs = node.can, node.actors, node.configuration.pod_logs_dir
-    places = Places(pod_logs, node.plan.facts.container_logs_directory)
+    facts = node.plan.facts
+    places = Places(pod_logs, facts.container_logs_directory, facts.root_directory)
     tools = GcTools(can.cri, can.logs, node.plan.gc_policy, places, node.name, actors.events, can.tracer)
     node.make(actors.container_gc, ContainerGCActor, sync_loop=actors.sync_loop, tools=tools)
     limits = log_limits(node.configuration)

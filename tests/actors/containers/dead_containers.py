@@ -111,7 +111,7 @@ class Logs:
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         self.removed.append((directory, *links))
 
-    def remove_container(self, directory: str, attempt: int, link: str) -> None:
+    def remove_container(self, directory: str, attempt: int, others: tuple[str, ...] = ()) -> None:
         self.removed.append(f"{directory}/{attempt}.log")
 
     def remove_link(self, path: str) -> None:

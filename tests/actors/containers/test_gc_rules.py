@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from actors.containers.gc_rules import (
     unit_of,
     victim_of,
 )
+from runtime.cri.identity import TERMINATION_MESSAGE_FILE
 from runtime.cri.messages import (
     Container,
     ContainerMetadata,
@@ -133,7 +135,35 @@ def test_a_victim_knows_its_log_and_the_link_to_it():
     victim = victim_of(container("abc", created=7, state=UNKNOWN), Places())
     assert victim.log_directory == "/var/log/pods/default_pod-p_p/c"
     assert victim.link == "/var/log/containers/pod-p_default_c-abc.log"
-    assert (victim.attempt, victim.stop_first) == (7, True)
+    assert (victim.attempt, victim.stop_first, victim.message) == (7, True, "")
+
+
+@pytest.mark.parametrize(
+    ("told", "is_taken"),
+    [
+        ("/r/pods/p/containers/c/00000007", True),
+        ("/r/pods/p/containers/c/deep/file", False),
+        ("/r/pods/p/containers/c/..", False),
+        ("/r/pods/p/containers/c/", False),
+        ("/r/pods/other/containers/c/00000007", False),
+        ("/etc/passwd", False),
+        ("/r/pods/p/containers/c/../../../../../etc/passwd", False),
+    ],
+)
+def test_a_termination_message_goes_only_from_its_own_place(told: str, is_taken: bool):
+    one = container("abc")
+    one = msgspec.structs.replace(one, annotations={TERMINATION_MESSAGE_FILE: told})
+    assert victim_of(one, Places(root="/r/")).message == (told if is_taken else "")
+
+
+def test_a_container_whose_labels_lead_elsewhere_takes_no_file():
+    one = container("abc")
+    one = msgspec.structs.replace(
+        one,
+        labels={**one.labels, "io.kubernetes.pod.uid": "..", "io.kubernetes.container.name": "x"},
+        annotations={TERMINATION_MESSAGE_FILE: "/r/pods/../containers/x/1"},
+    )
+    assert victim_of(one, Places(root="/r")).message == ""
 
 
 some_containers = st.lists(

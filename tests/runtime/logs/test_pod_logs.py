@@ -48,7 +48,7 @@ def test_log_and_link_of_a_container():
 def test_missing_directories_are_empty(logs: LocalPodLogs):
     assert logs.list_pods() == ()
     assert logs.dead_links() == ()
-    logs.remove_container("/nowhere", 0, "/nowhere/link")
+    logs.remove_container("/nowhere", 0, ("/nowhere/link",))
 
 
 def test_only_links_of_ours_that_lead_nowhere_are_dead(logs: LocalPodLogs, tmp_path: Path):
@@ -69,9 +69,11 @@ def test_the_log_of_one_attempt_goes_with_its_rotated_ones(logs: LocalPodLogs, t
     link = tmp_path / "containers" / "web_ns_app-1.log"
     link.parent.mkdir()
     link.symlink_to(directory / "1.log")
-    logs.remove_container(str(directory), 1, str(link))
+    message = make(tmp_path / "messages" / "00000001")
+    logs.remove_container(str(directory), 1, (str(link), str(message)))
     assert sorted(path.name for path in directory.iterdir()) == ["11.log", "2.log"]
     assert not link.is_symlink()
+    assert not message.exists()
 
 
 def test_all_of_a_pod_goes_and_nothing_else_can(logs: LocalPodLogs, tmp_path: Path):

@@ -112,7 +112,7 @@ def test_pod_logs_are_listed_and_taken_away_alike(tmp_path: Path) -> None:
             target = disk.at(f"pods/ns_pod_uid/web/{attempt}.log")
             disk.files.link_log(disk.at(f"containers/pod_ns_web-id{attempt}.log"), target)
         found: list[Any] = [disk.logs.list_pods(), disk.logs.dead_links()]
-        disk.logs.remove_container(disk.at("pods/ns_pod_uid/web"), 0, disk.at("containers/pod_ns_web-id0.log"))
+        disk.logs.remove_container(disk.at("pods/ns_pod_uid/web"), 0, (disk.at("containers/pod_ns_web-id0.log"),))
         found.append(disk.files.prepare_container(StartFiles(disk.at("pods/ns_pod_uid/web"), lambda _: "")))
         disk.files.link_log(disk.at("containers/pod_ns_other-id2.log"), disk.at("pods/ns_pod_uid/other/0.log"))
         disk.files.link_log(disk.at("containers/of_another_agent-id3.log"), disk.at("elsewhere/0.log"))

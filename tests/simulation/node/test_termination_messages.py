@@ -47,3 +47,15 @@ def test_the_status_shows_the_end_of_a_message() -> None:
     assert state is not None
     assert state.terminated is not None
     assert state.terminated.message == ("first\n" * 2000 + "why")[-4096:]
+
+
+def test_the_message_of_a_container_goes_with_it() -> None:
+    world = World({"web.yaml": manifest("web", behaviour=ENDS)})
+    world.start()
+    world.run(600 * SECOND)
+    uid = world.pod("web").metadata.uid
+    here = {each.attempt for each in world.cri.state.containers.values()}
+    files = world.node.host.tree.names_if_any(f"{ROOT}/pods/{uid}/containers/app")
+    assert world.status("web").restart_count >= 5
+    assert {int(name, 16) for name in files} == here
+    assert len(here) <= 2

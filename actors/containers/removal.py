@@ -160,7 +160,10 @@ class GcChild(Actor):
         return self.wait(self.tools.cri.call(verb, request), timeout_ns=GIVE_UP_NS, what=verb.name)
 
     async def remove_container(self, victim: DeadContainer) -> None:
-        """Remove the container, then its files: a later pass finds a log without container, but not the reverse."""
+        """Remove the container, then its files.
+
+        A later pass finds a log without its container, but not the reverse.
+        """
         await self.remove_from_runtime(victim)
         logs = self.tools.logs
         key = logs_key(os.path.dirname(victim.log_directory))

@@ -2,8 +2,8 @@
 
     python -m benchmarks.greedy_pods [--containerd] [--others 10] [--rows TEXT ...] [--scale 1.0] [--rest 60]
 
-The agent, the API server and the runtime are processes of their own; the runtime is the simulated one behind a socket,
-or, with `--containerd`, a private containerd, which needs root. For each row the node first starts and ends `--others`
+The agent, the API server and the runtime are processes of their own. The runtime is the simulated one behind a socket,
+or with `--containerd` a private containerd, which needs root. For each row the node first starts and ends `--others`
 small pods, each with a ConfigMap, a directory and a token, 0.3 s apart. Then the greedy pod comes, is updated, and is
 deleted, and in each of these stages as many small pods come and go. So both columns are from one run and one node.
 

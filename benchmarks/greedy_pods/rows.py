@@ -22,7 +22,7 @@ SLEEPS = ["sleep", "1000000"]
 
 
 class Row(msgspec.Struct, frozen=True):
-    """`document`: the pod for a node, an image, and a mount whose server is dead. `objects`: ConfigMaps, by name."""
+    """`document`: the pod for a node, an image and a dead mount. `objects`: ConfigMaps by name."""
 
     name: str
     document: Callable[[str, str, str], Json]

@@ -83,7 +83,10 @@ def _unescaped(word: str) -> str:
 
 
 def _member(around: Any, key: str) -> Any:
-    """The value there; None for an absent member of a map. Raises _RefusedError for an absent item of a list."""
+    """The value there; None for an absent member of a map.
+
+    Raises _RefusedError for an absent item of a list.
+    """
     return around[_index(around, key, len(around))] if isinstance(around, list) else around.get(key)
 
 

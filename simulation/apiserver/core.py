@@ -55,7 +55,10 @@ class Options:
     garbage_collection: bool = False
     """Whether what is owned goes with its owners; without it the policies of deletions mean nothing."""
     storage_protection: bool = True
-    """Whether claims and volumes that nobody uses lose their protection; else a controller manager must see to it."""
+    """Whether claims and volumes that nobody uses lose their protection.
+
+    Else a controller manager must see to it.
+    """
 
 
 class Core:

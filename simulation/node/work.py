@@ -34,6 +34,8 @@ LANE_NS = 50_000
 CHANGE_NS = 50_000
 """A change of a directory."""
 WRITTEN_BYTE_NS = 2
+MOUNT_NS = 5 * MS
+"""To run mount or umount, for a server that answers at once."""
 LONG_NS = 10 * MS
 WORKERS = 4
 """Threads of the dispatcher that takes turns on a real node."""
@@ -134,7 +136,7 @@ class AgentWork:
         It takes time to compute, and to change the disk. A call that hangs or is late by itself takes no more.
         """
         ends: Promise[T] = Promise()
-        changes, written_bytes = self._disk.version, self._disk.written_bytes
+        changes, written_bytes, mounts = self._disk.version, self._disk.written_bytes, self._disk.mounts
         self._counter.begin()
         try:
             result = fn(*args)
@@ -148,6 +150,7 @@ class AgentWork:
         cost_ns = LANE_NS + _cost_ns(effort) * (1 + len(self._ends))
         cost_ns += (self._disk.version - changes) * CHANGE_NS
         cost_ns += (self._disk.written_bytes - written_bytes) * WRITTEN_BYTE_NS
+        cost_ns += (self._disk.mounts - mounts) * MOUNT_NS
         self._schedule(cost_ns, end)
         return ends
 

@@ -88,7 +88,10 @@ def replayed(scripts: list[Script], send: Send) -> Iterator[Pair]:
 
 @contextmanager
 def embedded() -> Iterator[Send]:
-    """An embedded API server of its own, as an admin asks it. No controller acts, as when the pairs were recorded."""
+    """An embedded API server of its own, as an admin asks it.
+
+    No controller acts, as when the pairs were recorded.
+    """
     loop, clock = LoopThread(), PoolDispatcher()
     front = HttpFront(ApiServer(clock, Options(storage_protection=False)), loop)
     front.start()

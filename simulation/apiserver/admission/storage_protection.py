@@ -1,4 +1,4 @@
-"""StorageObjectInUseProtection: new claims, volumes and classes of attributes get a finalizer that protects them.
+"""StorageObjectInUseProtection: new claims, volumes and classes of attributes get a finalizer.
 
 `controllers.storage_protection`, or a controller manager, takes it away when nobody uses the object any longer.
 """

@@ -1,8 +1,8 @@
-"""Claims, volumes and classes of attributes that are being deleted: the protection ends with their last use.
+"""Claims, volumes and classes of attributes: the protection of a deleted one ends with its last use.
 
-Plays the part of the controllers `pvc-protection`, `pv-protection` and `vac-protection`. A claim is used by a scheduled
-pod that names it, a volume by its claim as long as it is bound, a class by claims and volumes that name it. An object
-that is being deleted is looked at now and then until it is gone.
+Plays the part of the controllers `pvc-protection`, `pv-protection` and `vac-protection`. A scheduled pod
+uses the claims that it names, and a claim its volume as long as that is bound. Claims and volumes use the class that
+they name. An object that is being deleted is looked at now and then until it is gone.
 """
 
 from __future__ import annotations

@@ -21,20 +21,20 @@ from simulation.apiserver.schemas.json_paths import names_of, parse_path
 
 PATTERNS_BYTES, PATTERN_BYTES = 16 * MIB, 32 * KIB
 """For the patterns of all definitions, and for a short one: RE2 keeps what it has learnt from texts."""
-_patterns: KeptBytes[str, GoPattern | None] = KeptBytes(PATTERNS_BYTES, 4 * PATTERN_BYTES)
+PATTERNS: KeptBytes[str, GoPattern | None] = KeptBytes(PATTERNS_BYTES, 4 * PATTERN_BYTES)
 
 
 def compiled(pattern: str) -> GoPattern | None:
     """The pattern; None where there is no RE2 to match it. Raises InvalidGoPatternError."""
     try:
-        return _patterns[pattern]
+        return PATTERNS[pattern]
     except KeyError:
         pass
     try:
         made = GoPattern(pattern)
     except ImportError:
         return None
-    return _patterns.keep(pattern, made, PATTERN_BYTES + 8 * len(pattern))
+    return PATTERNS.keep(pattern, made, PATTERN_BYTES + 8 * len(pattern))
 
 
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"

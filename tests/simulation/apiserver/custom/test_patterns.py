@@ -66,7 +66,7 @@ def test_without_re2_a_pattern_is_kept_and_the_answer_warns(monkeypatch: pytest.
         raise ImportError("no module named re2")
 
     monkeypatch.setattr(formats, "GoPattern", missing)
-    formats._patterns.clear()
+    formats.PATTERNS.clear()
     answer = with_pattern(Server(), "^only-here$")
     assert answer.code == 201
     assert any("does not evaluate patterns, as the library google-re2 would" in each for each in answer.warnings)
@@ -75,6 +75,6 @@ def test_without_re2_a_pattern_is_kept_and_the_answer_warns(monkeypatch: pytest.
 def test_patterns_of_definitions_are_not_kept_without_end() -> None:
     for number in range(2000):
         assert compiled(f"^a{number}$") is not None
-    assert formats._patterns.size_bytes <= formats.PATTERNS_BYTES
+    assert formats.PATTERNS.size_bytes <= formats.PATTERNS_BYTES
     with pytest.raises(InvalidGoPatternError):
         compiled("(" * 3)

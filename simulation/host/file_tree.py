@@ -33,6 +33,8 @@ class FileTree(SickPaths, FileFinder):
         """Grows with every change: what was read at one version is still so."""
         self.written_bytes = 0
         """Bytes that were ever written to files by `write`."""
+        self.mounts = 0
+        """How often something was mounted on it or unmounted."""
         self.before_change: Callable[[str], object] | None = None
         """Called with a path before something is made, written, moved or removed there; it may raise."""
         self._watchers: list[tuple[str, str, Callable[[], None]]] = []

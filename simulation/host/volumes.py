@@ -139,6 +139,7 @@ class SimulatedNodeVolumes:
         if path not in self.mounted:
             self.before(f"mount {path}")
             self.mounted.add(path)
+            self.tree.mounts += 1
 
     def _write(self, path: str, payload: Payload) -> None:
         """Write the files directly, without the `..data` link: no reader can look in between."""
@@ -189,6 +190,7 @@ class SimulatedNodeVolumes:
         for mount in sorted(self._mounted_below(path), reverse=True):
             self.before(f"unmount {mount}")
             self.mounted.discard(mount)
+            self.tree.mounts += 1
         self._remove(path)
 
     def _remove(self, path: str) -> None:

@@ -44,7 +44,7 @@ FEW = (
 def usual() -> Timings:
     """How long pods wait without a greedy one."""
     play = Play(without_greedy(library_scenario("greedy-pods")), SEED)
-    _to_the_end(play)
+    to_the_end(play)
     assert play.outcome().violations == ()
     return play.world.chronicle.timings
 
@@ -53,14 +53,15 @@ def played(field: str, size: str) -> PlayOutcome:
     """The scenario with a pod that grows that field up to that size."""
     scenario = with_greedy(library_scenario("greedy-pods"), field=field, size=size)
     play = Play(scenario, SEED, usual=usual())
-    _to_the_end(play)
+    to_the_end(play)
     outcome = play.outcome()
     del play
     gc.collect()
     return outcome
 
 
-def _to_the_end(play: Play) -> None:
+def to_the_end(play: Play) -> None:
+    """Play all of it."""
     with silence():
         while not play.done:
             play.advance(STEP_NS)

@@ -67,7 +67,7 @@ def shared_simulated_cluster(simulated_cluster_of_session: Cluster) -> Cluster:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to the report of a failure which pods were not Running, and why."""
+    """Add to the report of a failure which programs have ended and which pods were not Running, and why."""
     report = yield
     testing = sys.modules.get("actorlet.testing")
     add = getattr(report.longrepr, "addsection", None)
@@ -75,10 +75,10 @@ def pytest_runtest_makereport(
         return report
     for found in getattr(item, "funcargs", {}).values():
         if isinstance(found, testing.Cluster):
-            pods = _troubles(found)
-            if pods:
-                more = [f"and {len(pods) - PODS_REPORTED} more"] if len(pods) > PODS_REPORTED else []
-                add(REPORT, "\n".join([*pods[:PODS_REPORTED], *more]))
+            lines = _troubles(found)
+            if lines:
+                more = [f"and {len(lines) - PODS_REPORTED} more"] if len(lines) > PODS_REPORTED else []
+                add(REPORT, "\n".join([*lines[:PODS_REPORTED], *more]))
     return report
 
 

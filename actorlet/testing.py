@@ -216,8 +216,12 @@ class Cluster:
         return str(self._ask({"order": "explain", "pod": pod, "namespace": namespace})["text"])
 
     def troubles(self) -> tuple[str, ...]:
-        """One line with the reason for each pod that is neither Running and ready nor through."""
-        return tuple(self._ask({"order": "troubles"})["pods"])
+        """One line with the reason for each pod that is neither Running and ready nor through.
+
+        Before them stands a line for each program, such as a controller manager, that has ended and begun again.
+        """
+        answer = self._ask({"order": "troubles"})
+        return (*answer["programs"], *answer["pods"])
 
     def reset(self) -> None:
         """Delete what has come since the cluster began, and end all faults, loads and orders to pods.

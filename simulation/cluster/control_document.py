@@ -25,7 +25,7 @@ _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 _ANSWERS: Mapping[type[Any], Mapping[str, Any]] = {
     orders.Unmatched: {"unmatched": _TEXTS},
     orders.Explain: {"text": {"type": "string"}},
-    orders.Troubles: {"pods": _TEXTS},
+    orders.Troubles: {"programs": _TEXTS, "pods": _TEXTS},
     orders.CountReady: {"ready": {"type": "integer"}},
     orders.AddNodes: {"nodes": _TEXTS},
     orders.ActAs: {"kubeconfig": {"type": "string", "description": "path of a file"}},

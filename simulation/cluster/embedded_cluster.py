@@ -1,7 +1,8 @@
 """A running cluster whose API server is the embedded one, in this process.
 
 Its time is that of its world: it stands still, runs at any speed, and leaps. A real kube-controller-manager may work
-beside it. Once that has ended by itself, every order is refused.
+beside it. If that ends by itself, it begins again, and `troubles` says so. Once it ends at every beginning, every order
+is refused.
 """
 
 from __future__ import annotations
@@ -79,6 +80,9 @@ class EmbeddedCluster(RunningCluster):
     def fault(self) -> str:
         return self._programs.fault()
 
+    def ended(self) -> tuple[str, ...]:
+        return self._programs.ended()
+
     async def _begin(self) -> None:
         """Let the nodes become ready at full speed; then run at the wanted speed."""
         world = self.world
@@ -108,7 +112,7 @@ class EmbeddedCluster(RunningCluster):
             self._run(Pace(world.dispatcher, self._speed, clock))
         if self._controller_manager:
             try:
-                await self._programs.start(arguments.workload_controllers(self._controller_manager, self._kubeconfig))
+                await self._programs.keep(arguments.workload_controllers(self._controller_manager, self._kubeconfig))
             except PlaneError as error:
                 raise OrderError(str(error)) from None
 

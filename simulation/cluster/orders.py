@@ -150,7 +150,7 @@ class Explain(_Order, frozen=True, tag="explain"):
 
 
 class Troubles(_Order, frozen=True, tag="troubles"):
-    """The pods that are not Running."""
+    """The programs that have ended and begun again, and the pods that are not Running."""
 
 
 class Reset(_Order, frozen=True, tag="reset"):

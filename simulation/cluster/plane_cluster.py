@@ -1,7 +1,8 @@
 """A running cluster whose API server is a real one: simulated nodes on etcd and kube-apiserver.
 
 Its time is real. What the folder of programs lacks is done by the kit: scheduling without a kube-scheduler, taints and
-evictions of dead nodes without a kube-controller-manager. Once a program has ended by itself, every order is refused.
+evictions of dead nodes without a kube-controller-manager. Once etcd or the API server has ended by itself, every order
+is refused. Controllers and scheduler begin again, and `troubles` says so.
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ class PlaneCluster(RunningCluster):
 
     def fault(self) -> str:
         return self._plane.fault()
+
+    def ended(self) -> tuple[str, ...]:
+        return self._plane.ended()
 
     async def _begin(self) -> None:
         plane = self._plane

@@ -58,6 +58,10 @@ class RunningCluster(ABC):
         """The reason why orders are refused now; empty without one."""
 
     @abstractmethod
+    def ended(self) -> tuple[str, ...]:
+        """One line for each program of the cluster that has ended and begun again."""
+
+    @abstractmethod
     async def _act_as(self, user: str, groups: tuple[str, ...]) -> str:
         """Write a kubeconfig, and return its path."""
 
@@ -103,6 +107,8 @@ class RunningCluster(ABC):
             await self._pace.wait(ns_of(order.time))
         elif isinstance(order, orders.Reset):
             await self._reset()
+        elif isinstance(order, orders.Troubles):
+            return {"programs": self.ended(), "pods": self.world.troubles()}
         elif isinstance(order, orders.Apply):
             return {"applied": await self._apply(order.path, order.namespace)}
         elif isinstance(order, orders.ActAs):
@@ -129,7 +135,6 @@ class RunningCluster(ABC):
         orders.Behave: lambda world, order: world.behave(order),
         orders.Unmatched: lambda world, order: {"unmatched": world.unmatched()},
         orders.Explain: lambda world, order: {"text": world.explain(order.namespace, order.pod)},
-        orders.Troubles: lambda world, order: {"pods": world.troubles()},
         orders.Exit: lambda world, order: world.exit(order),
         orders.Hang: lambda world, order: world.hang(order),
         orders.Say: lambda world, order: world.say(order),

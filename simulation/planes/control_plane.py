@@ -75,6 +75,10 @@ class ControlPlane:
         """See `Programs.fault`."""
         return self._programs.fault()
 
+    def ended(self) -> tuple[str, ...]:
+        """See `Programs.ended`."""
+        return self._programs.ended()
+
     async def begin(self) -> None:
         """Return when the server is ready, and what every cluster has is there. Raises PlaneError, OSError."""
         self._write_files()
@@ -87,9 +91,9 @@ class ControlPlane:
                 raise PlaneError(fault)
         if self.has_controllers:
             program = self._binaries.controller_manager
-            await self._programs.start(arguments.controllers(program, self._own_kubeconfig(), self.files))
+            await self._programs.keep(arguments.controllers(program, self._own_kubeconfig(), self.files))
         if self._scheduler:
-            await self._programs.start(arguments.scheduler(self._scheduler, self._own_kubeconfig()))
+            await self._programs.keep(arguments.scheduler(self._scheduler, self._own_kubeconfig()))
         for path in (*_FIRST, *([_ACCOUNT] if self.has_controllers else ())):
             await self._until_there(path)
 

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 import pytest
 
+from runtime.io.event_loop import leave_to_others
 from simulation.planes.binaries import PlaneError
-from simulation.planes.programs import Programs, ending_of
+from simulation.planes.programs import Programs, ending_of, reason_of
 
 T = TypeVar("T")
 WAIT = 120
@@ -95,6 +96,51 @@ def test_none_is_left_at_the_end(tmp_path: Path):
     os.close(pipe)
 
 
+BEGINS_AGAIN = """
+import os, signal, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+os.write(fd, b"x")
+if os.fstat(fd).st_size < 3:
+    sys.exit("panic: no answer\\n\\ngoroutine 1 [running]:\\nmain.main()")
+signal.pause()
+"""
+
+
+def test_a_program_that_is_kept_begins_again_and_says_so(tmp_path: Path):
+    begins = tmp_path / "begins"
+    begins.write_bytes(b"")
+
+    async def run() -> tuple[str, tuple[str, ...]]:
+        programs = Programs()
+        await programs.keep([sys.executable, "-c", BEGINS_AGAIN, str(begins)], {})
+        while begins.stat().st_size < 3:
+            await leave_to_others(0.01)
+        told = programs.fault(), programs.ended()
+        await programs.end()
+        return told
+
+    fault, [line] = waited(run())
+    assert fault == ""
+    name = os.path.basename(sys.executable)
+    why = "the last time with exit status 1: panic: no answer"
+    assert line == f"{name} has ended 2 times and was started again; {why}"
+
+
+def test_a_program_that_never_lives_is_given_up(tmp_path: Path):
+    async def run() -> str:
+        programs = Programs()
+        await programs.keep([sys.executable, "-c", "import sys; sys.exit('no flag')"], {})
+        while not programs.fault():
+            await leave_to_others(0.01)
+        told = programs.fault()
+        await programs.end()
+        return told
+
+    assert waited(run()).endswith("has ended with exit status 1; its last words:\nno flag")
+
+
 def test_an_end_is_told_in_words():
+    assert reason_of(3, b"one\ntwo\n\n") == "with exit status 3: two"
+    assert reason_of(-9, b"") == "by SIGKILL, saying nothing"
     assert ending_of(2) == "with exit status 2"
     assert ending_of(-15) == "by SIGTERM"

@@ -118,6 +118,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "status",
         "schemas",
         "kinds",
+        "fields",
         "documents",
         "store",
         "requests",

@@ -71,7 +71,8 @@ class Bench:
         ends: list[float | None] = []
         for name in names:
             began = monotonic()
-            api.call(delete(PODS, "default", name, grace_seconds=0)).result(LIMIT_S)
+            # With a grace of 0 the API would not wait for the agent.
+            api.call(delete(PODS, "default", name, grace_seconds=1)).result(LIMIT_S)
             ends.append(monotonic() - began if _gone(self._node, name, LIMIT_S) else None)
         return Waits(starts, tuple(ends))
 

@@ -73,7 +73,8 @@ def _details(resource: Named, name: str, *, kind: str = "") -> Json:
     details: Json = {"name": name} if name else {}
     if resource.group:
         details["group"] = resource.group
-    details["kind"] = kind or resource.plural
+    if kind or resource.plural:
+        details["kind"] = kind or resource.plural
     return details
 
 
@@ -96,6 +97,16 @@ def already_exists(resource: Named, name: str) -> StatusError:
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
+def failed_precondition(resource: Named, name: str, what: str, wanted: str, found: str, happened: str) -> StatusError:
+    """A precondition of a deletion does not hold. `what`: the field. `happened`: what may have happened."""
+    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    text = (
+        f'Operation cannot be fulfilled on {kind} "{name}": the {what} in the precondition ({wanted}) '
+        f"does not match the {what} in record ({found}). The object might have been {happened}"
+    )
+    return StatusError(409, "Conflict", text, _details(resource, name, kind=resource.kind))
+
+
 def conflict(resource: Named, name: str, why: str = MODIFIED, part: str = "") -> StatusError:
     """A precondition does not hold."""
     what = f"{resource.group_resource}/{part}" if part else resource.group_resource
@@ -103,13 +114,27 @@ def conflict(resource: Named, name: str, why: str = MODIFIED, part: str = "") ->
     return StatusError(409, "Conflict", text, _details(resource, name))
 
 
-def invalid(resource: Named, name: str, causes: Sequence[tuple[str, str, str]]) -> StatusError:
-    """The object breaks rules. `causes`: (reason, message, field); reason as in FieldValueInvalid."""
-    texts = [f"{field}: {message}" for _, message, field in causes]
+class _Nothing:
+    group = plural = kind = group_resource = ""
+
+
+NOTHING: Named = _Nothing()
+"""In place of a resource where a refusal names none."""
+
+
+def invalid(
+    resource: Named, name: str, causes: Sequence[tuple[str, str, str]], *, by_plural: bool = False
+) -> StatusError:
+    """The object breaks rules. `causes`: (reason, message, field); reason as in FieldValueInvalid.
+
+    `by_plural`: it is called `leases` instead of `Lease`, as the store of a kube-apiserver does.
+    """
+    texts = list(dict.fromkeys(f"{field}: {message}" for _, message, field in causes))
     what = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    details = _details(resource, name, kind=resource.kind)
+    called = resource.plural if by_plural else resource.kind
+    details = _details(resource, name, kind=called)
     details["causes"] = [{"reason": reason, "message": message, "field": field} for reason, message, field in causes]
-    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    kind = f"{called}.{resource.group}" if resource.group else called
     return StatusError(422, "Invalid", f'{kind} "{name}" is invalid: {what}', details)
 
 
@@ -154,12 +179,10 @@ def method_not_allowed() -> StatusError:
     return StatusError(405, "MethodNotAllowed", text, {})
 
 
-def unsupported_media_type(got: str, accepted: Sequence[str]) -> StatusError:
+def unsupported_media_type(accepted: Sequence[str], got: str = "") -> StatusError:
     """The body is in a format that is not read here."""
-    text = (
-        "the body of the request was in an unknown format - accepted media types include: "
-        f"{', '.join(accepted)} (got {got or 'none'})"
-    )
+    text = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
+    text += f" (got {got})" if got else ""
     return StatusError(415, "UnsupportedMediaType", text)
 
 

@@ -24,7 +24,7 @@ from simulation.apiserver.core import Options
 from simulation.apiserver.front.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
 from tools.recordings.__main__ import HERE, sender_to
-from tools.recordings.player import Answer, Request, Script, Send, play
+from tools.recordings.player import Answer, Request, Script, Send, play, renumbered
 
 _SCRIPTS = msgspec.json.Decoder(Script)
 WORDS = frozenset({"message"})
@@ -81,8 +81,8 @@ def replayed(scripts: list[Script], send: Send) -> Iterator[Pair]:
     """Play scripts on another server."""
     for script in scripts:
         asked = script.requests[script.prelude :]
-        ours = play(script, send)
-        for number, (request, real, our) in enumerate(zip(asked, script.answers, ours, strict=True)):
+        both = renumbered(script.answers), renumbered(play(script, send))
+        for number, (request, real, our) in enumerate(zip(asked, *both, strict=True)):
             yield Pair(script.name, number, request, real, our)
 
 

@@ -83,12 +83,6 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid
     """Whether dependents stay after a DELETE that says nothing of them."""
     orphan_warning: str = ""
     """The warning for such a DELETE, or ""."""
-    label_names: bool = False
-    """Whether names are DNS labels instead of DNS subdomains."""
-    signer_names: bool = False
-    """Whether names may have the prefix of a signer, as in `example.com:ca:live`."""
-    path_names: bool = False
-    """Whether all that fits between the slashes of a path is a name, as `system:node`."""
     api_version: str = ""
     group_resource: str = ""
     store_key: str = ""

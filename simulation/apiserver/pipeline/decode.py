@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.stage import Write
-from simulation.apiserver.status import Json
+from simulation.apiserver.schemas.go_types import GoTypeError, check_metadata, check_types
+from simulation.apiserver.status import Json, bad_request
 from simulation.apiserver.strategies.metadata import check_name, check_namespace, is_same, strip_new, typed
+from simulation.apiserver.strategies.strategy import cannot_handle
 
 
 def decode_body(this: Write) -> None:
@@ -17,19 +20,31 @@ def decode_object(this: Write) -> None:
     """Read the value as an object of the resource; from here on its top and its metadata are its own."""
     call, before = this.call, this.before
     resource = call.resource
-    value = this.value = typed(resource.kind, resource.api_version, this.value)
+    value = this.value = typed(resource, this.value)
     metadata = value["metadata"]
     if before is None:
         if call.name:
             check_name(call.name, metadata)
             metadata.pop("resourceVersion", None)
         check_namespace(resource, call.namespace, metadata)
-        strip_new(metadata)
+        strip_new(metadata, dry_run=call.dry_run)
     elif not is_same(metadata, before["metadata"]):
         check_namespace(resource, before["metadata"].get("namespace", ""), metadata)
         check_name(call.name, metadata)
     if not _is_known(this, value):
+        if isinstance(call.request.body, bytes):
+            _check_types(resource, value)
         this.strategy.decode(call, before, value)
+
+
+def _check_types(resource: ServedResource, value: Json) -> None:
+    """Say in Go's words what has the wrong type. In-process clients send what their own types allow."""
+    try:
+        if not resource.is_defined:
+            check_types(resource.api_version, resource.kind, value)
+        check_metadata(value["metadata"])
+    except GoTypeError as error:
+        raise bad_request(f"{cannot_handle(resource)}: {error}") from None
 
 
 def _is_known(this: Write, value: Json) -> bool:

@@ -10,10 +10,14 @@ from simulation.apiserver.pipeline.apply import apply, last_applied, lists_of
 from simulation.apiserver.pipeline.stage import Write
 from simulation.apiserver.requests.bodies import APPLY, JSON_PATCH, MERGE, PATCH_TYPES, STRATEGIC, media_of
 from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.schemas.go_types import json_type
 from simulation.apiserver.status import Json, StatusError, bad_request, unsupported_media_type
 
 CUSTOM_PATCH_TYPES = tuple(media for media in PATCH_TYPES if media != STRATEGIC)
 """A definition does not say how a strategic merge patch merges lists."""
+
+_REJECTED = "the server rejected our request due to an error in our request"
+"""All that a kube-apiserver says of a JSON patch that does not fit."""
 
 
 def patch(this: Write) -> None:
@@ -24,9 +28,10 @@ def patch(this: Write) -> None:
 
 def check_media(resource: ServedResource, media: str) -> None:
     """Check that the resource takes that kind of patch. Raises StatusError (415)."""
-    accepted = CUSTOM_PATCH_TYPES if resource.is_defined else PATCH_TYPES
-    if media not in accepted:
-        raise unsupported_media_type(media, accepted)
+    if media not in PATCH_TYPES:
+        raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+    if resource.is_defined and media not in CUSTOM_PATCH_TYPES:
+        raise unsupported_media_type(CUSTOM_PATCH_TYPES)
 
 
 def patched(call: ResourceCall, before: Json, last: Json | None = None) -> Json:
@@ -36,10 +41,14 @@ def patched(call: ResourceCall, before: Json, last: Json | None = None) -> Json:
     """
     document, media = call.body(), media_of(call.request.content_type)
     if media != JSON_PATCH and not isinstance(document, dict):
-        raise bad_request("the body of the patch is not an object")
+        before_it = "error decoding patch: " if media == MERGE else ""
+        wanted = "Go value of type map[string]interface {}"
+        raise bad_request(f"{before_it}json: cannot unmarshal {json_type(document)} into {wanted}")
     try:
         made = _made(call.resource, before, document, media, last)
     except PatchError as error:
+        if media == JSON_PATCH and isinstance(document, list):
+            raise StatusError(422, "Invalid", _REJECTED, {}) from None
         if error.malformed:
             raise bad_request(f"the patch cannot be read: {error}") from None
         raise StatusError(422, "Invalid", f"the patch cannot be applied: {error}", {}) from None

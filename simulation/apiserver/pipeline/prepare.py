@@ -33,6 +33,8 @@ def _prepare_new(this: Write) -> None:
     metadata["creationTimestamp"] = core.timestamp()
     if resource.first_generation:
         metadata["generation"] = resource.first_generation
+    elif not metadata.get("generation"):
+        metadata.pop("generation", None)
     if this.call.request.admission is not None:
         this.call.request.admission.keep(metadata)
     this.strategy.prepare(this.call, None, this.value)
@@ -43,7 +45,7 @@ def _prepare_change(this: Write, before: Json) -> None:
     metadata = this.value["metadata"]
     if call.verb == "update" and not (resource.blind_update or metadata.get("resourceVersion")):
         cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-        raise invalid(resource, call.name, [cause])
+        raise invalid(resource, call.name, [cause], by_plural=True)
     this.moves_metadata = not is_same(metadata, was)
     if this.moves_metadata:
         check_version(resource, call.name, was, metadata, patched=call.request.method == "PATCH")

@@ -16,7 +16,7 @@ from simulation.apiserver.core import SECOND_NS, seconds_of
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.requests.answers import Answer, JsonAnswer
 from simulation.apiserver.requests.calls import ResourceCall
-from simulation.apiserver.status import Json, conflict, success
+from simulation.apiserver.status import Json, conflict, failed_precondition, success
 from simulation.apiserver.store.store import Version
 from simulation.apiserver.strategies.ownership import BACKGROUND, ORPHAN, finalizers_for, policy_of
 
@@ -92,13 +92,21 @@ def _marked(
     return context.collection(call.resource).put(old.key, {**old.object, "metadata": metadata})
 
 
+_OWN_DELETION = frozenset({"namespaces", "customresourcedefinitions.apiextensions.k8s.io"})
+"""Kinds whose deletion upstream does not share with others; it has other words."""
+_CHECKED = (
+    ("uid", "UID", "deleted and then recreated"),
+    ("resourceVersion", "ResourceVersion", "modified"),
+)
+
+
 def _check_preconditions(call: ResourceCall, old: Version, preconditions: Json) -> None:
-    metadata = old.object["metadata"]
-    for field, name in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        wanted = preconditions.get(field)
-        if wanted and wanted != metadata.get(field):
-            why = (
-                f"Precondition failed: {name} in precondition: {wanted}, "
-                f"{name} in object meta: {metadata.get(field, '')}"
-            )
-            raise conflict(call.resource, call.name, why)
+    metadata, resource = old.object["metadata"], call.resource
+    for field, name, happened in _CHECKED:
+        wanted, found = preconditions.get(field), metadata.get(field, "")
+        if not wanted or wanted == found:
+            continue
+        if resource.store_key in _OWN_DELETION:
+            why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+            raise conflict(resource, call.name, why)
+        raise failed_precondition(resource, call.name, name, wanted, found, happened)

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from simulation.apiserver.pipeline.stage import Write
-from simulation.apiserver.strategies.metadata import check_finalizers, check_metadata, check_spelling
-from simulation.apiserver.strategies.ownership import check_owners
+from simulation.apiserver.rules.causes import Cause
+from simulation.apiserver.rules.engine import Kind, causes_of, kind_rules
+from simulation.apiserver.rules.metadata import causes_of_change, causes_of_new
+from simulation.apiserver.status import invalid
 
 
 def validate(this: Write) -> None:
-    if this.moves_metadata:
-        _check_metadata(this)
-    this.strategy.validate(this.call, this.before, this.value)
+    """Refuse an object with all faults that the rules find; the strategy looks at what they let pass.
+
+    Raises StatusError (422).
+    """
+    resource, value = this.call.resource, this.value
+    kind = kind_rules(resource.api_version, resource.kind)
+    found = [*_of_metadata(this, kind), *_of_kind(this, kind)]
+    if found:
+        raise invalid(resource, value["metadata"]["name"], found)
+    this.strategy.validate(this.call, this.before, value)
 
 
-def _check_metadata(this: Write) -> None:
-    resource, metadata = this.call.resource, this.value["metadata"]
-    was = this.before["metadata"] if this.before is not None else {}
+def _of_metadata(this: Write, kind: Kind) -> list[Cause]:
+    if not this.moves_metadata:
+        return []
+    metadata = this.value["metadata"]
     if this.before is None:
-        check_spelling(resource, metadata["name"])
-    else:
-        check_finalizers(resource, metadata["name"], was, metadata)
-    check_metadata(resource, metadata, was)
-    if this.context.core.collects_garbage and was.get("ownerReferences") != metadata.get("ownerReferences"):
-        check_owners(resource, metadata)
+        return causes_of_new(kind.metadata, metadata)
+    return causes_of_change(kind.metadata, metadata, this.before["metadata"])
+
+
+def _of_kind(this: Write, kind: Kind) -> list[Cause]:
+    part = this.call.target.subresource
+    rules = kind.rules if not part else kind.status if part == "status" else ()
+    return causes_of(rules, this.value, this.before) if rules else []

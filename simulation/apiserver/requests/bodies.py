@@ -45,7 +45,7 @@ def read_body(body: bytes, content_type: str) -> Any:
 
         return read_protobuf(body)
     if media not in _AS_JSON:
-        raise unsupported_media_type(media, (JSON, YAML))
+        raise unsupported_media_type((JSON, YAML, PROTOBUF))
     try:
         return _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -14,6 +14,8 @@ import msgspec
 
 from simulation.apiserver.kinds.table import ServedResource, SubResource, find
 from simulation.apiserver.requests.bodies import JSON, read_body
+from simulation.apiserver.requests.options import check_options
+from simulation.apiserver.schemas.go_types import json_type
 from simulation.apiserver.status import Json, StatusError, bad_request, method_not_allowed, no_such_path
 from simulation.apiserver.store.selection import Selection, selection
 from simulation.webhooks.reviews import Admission
@@ -173,8 +175,23 @@ class ResourceCall(msgspec.Struct, eq=False):
         """The object in the body. Raises StatusError."""
         value = self.body()
         if not isinstance(value, dict):
-            raise bad_request("the body of the request is not an object")
+            raise bad_request(_no_object(self.resource.kind, value, self.request.body))
         return value
+
+
+_SUMMARY_BYTES = 30
+_IDENTITY = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+
+def _no_object(kind: str, value: Any, body: Any) -> str:
+    """What a kube-apiserver says of a body that is no object, with the beginning of it in hex."""
+    read = body[:_SUMMARY_BYTES].hex() if isinstance(body, bytes) else ""
+    more = " ..." if isinstance(body, bytes) and len(body) > _SUMMARY_BYTES else ""
+    wrong = f"json: cannot unmarshal {json_type(value)} into Go value of type {_IDENTITY} ({read}{more})"
+    return (
+        f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; "
+        f"json parse error: {wrong}"
+    )
 
 
 def call_to(
@@ -202,6 +219,7 @@ def call_of(request: ApiRequest, find_custom: Find | None = None) -> ResourceCal
     query = dict(request.query)
     watch = query.get("watch", "") in ("true", "1")
     verb = verb_of(request.method, resource, target.sub, name != "", watch)
+    check_options(verb, query)
     dry_run = query.get("dryRun", "")
     if dry_run not in ("", "All"):
         raise bad_request(f'Invalid value: "{dry_run}": dryRun must be All')

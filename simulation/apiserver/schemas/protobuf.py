@@ -2,9 +2,8 @@
 
 They are read here, and never written.
 
-`message_kinds.json` names the message of each kind, `messages.json` has the numbers and types of its fields. `[]T` is a
-list, `{}T` a map; the fields of a message marked `+` stand in JSON beside those around it. Any other kind is refused
-(415), as by a server that does not know protobuf. The message classes are made when the first such body comes. Pure.
+`messages` has their types. Any other kind is refused (415), as by a server that does not know protobuf. The message
+classes are made when the first such body comes. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import base64
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,11 +20,11 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from simulation.apiserver.schemas.messages import message_kinds, messages
 from simulation.apiserver.schemas.published import INT_OR_TEXT, META, QUANTITY
 from simulation.apiserver.status import Json, bad_request, unsupported_media_type
 
 _MAGIC = b"k8s\x00"
-Types = dict[str, dict[str, tuple[int, str]]]
 _SCALARS = {
     "bool": FieldDescriptorProto.TYPE_BOOL,
     "bytes": FieldDescriptorProto.TYPE_BYTES,
@@ -54,9 +52,11 @@ def read_protobuf(body: bytes) -> Json:
         identity, raw = envelope.get("typeMeta", {}), base64.b64decode(envelope.get("raw", ""))
         kind = identity.get("kind", "")
         # Every API group has DeleteOptions, all with the same message.
-        name = _OPTIONS if kind == "DeleteOptions" else _kinds().get(f"{identity.get('apiVersion')}/{kind}")
+        name = _OPTIONS if kind == "DeleteOptions" else message_kinds().get(f"{identity.get('apiVersion')}/{kind}")
         if name is None:
-            raise unsupported_media_type(f"protobuf for {kind or 'an unknown kind'}", ("application/json",))
+            raise unsupported_media_type(
+                ("application/json", "application/yaml"), f"protobuf for {kind or 'an unknown kind'}"
+            )
         return {**identity, **_read(name, raw)}
     except (DecodeError, ValueError, OverflowError, OSError) as error:
         raise bad_request(f"the protobuf in the body of the request cannot be read: {error}") from None
@@ -64,7 +64,7 @@ def read_protobuf(body: bytes) -> Json:
 
 def knows(api_version: str, kind: str) -> bool:
     """Whether the kind may be sent in protobuf."""
-    return f"{api_version}/{kind}" in _kinds()
+    return f"{api_version}/{kind}" in message_kinds()
 
 
 def time_text(seconds: int, nanos: int) -> str:
@@ -83,20 +83,9 @@ def _read(name: str, data: bytes) -> Any:
 
 
 @cache
-def _types() -> Types:
-    return msgspec.json.decode(Path(__file__).with_name("messages.json").read_bytes(), type=Types)
-
-
-@cache
-def _kinds() -> dict[str, str]:
-    """`apps/v1/Deployment` -> the name of its message."""
-    return msgspec.json.decode(Path(__file__).with_name("message_kinds.json").read_bytes(), type=dict[str, str])
-
-
-@cache
 def _pool() -> DescriptorPool:
     file = FileDescriptorProto(name="kinds.proto", syntax="proto2")
-    for name, fields in _types().items():
+    for name, fields in messages().items():
         message = file.message_type.add(name=_name(name))
         for number, kind in fields.values():
             _add(message, f"field{number}", number, kind)
@@ -108,7 +97,7 @@ def _pool() -> DescriptorPool:
 @cache
 def _fields(name: str) -> dict[int, tuple[str, str]]:
     """Number -> name in JSON and type of each field of a message."""
-    return {number: (field, kind) for field, (number, kind) in _types()[name].items()}
+    return {number: (field, kind) for field, (number, kind) in messages()[name].items()}
 
 
 def _name(name: str) -> str:

@@ -72,7 +72,7 @@ def selection(resource: ServedResource, label_selector: str, field_selector: str
     except SelectorError as error:
         raise bad_request(f"unable to parse requirement: {error}") from None
     for path in sorted(fields.paths.difference(_OF_ALL, resource.selectable)):
-        raise bad_request(f"field label not supported: {path}")
+        raise bad_request(_not_selectable(resource, path))
     # Only pods are indexed by node.
     return Selection(labels, fields, by_node=resource is PODS)
 
@@ -80,6 +80,18 @@ def selection(resource: ServedResource, label_selector: str, field_selector: str
 @kept(512 * KIB)
 def _parsed(label_selector: str, field_selector: str) -> tuple[LabelQuery, FieldQuery]:
     return parse_label_selector(label_selector), parse_field_selector(field_selector)
+
+
+def _not_selectable(resource: ServedResource, path: str) -> str:
+    """Upstream has a sentence for kinds without fields of their own, and each of the others has its own."""
+    if resource.kind == "Job":
+        return f'field label "{path}" not supported for Job'
+    if resource.kind == "ResourceSlice":
+        return f"field label not supported for {resource.api_version}, Kind=ResourceSlice: {path}"
+    if resource.selectable or resource.is_defined:
+        return f"field label not supported: {path}"
+    known = ", ".join(f'"{one}"' for one in _OF_ALL)
+    return f'"{path}" is not a known field selector: only {known}'
 
 
 def field_of(value: Json, path: str) -> str:

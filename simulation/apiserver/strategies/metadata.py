@@ -7,30 +7,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from config.values.name_rules import dns_label, dns_subdomain, label_value, path_segment, qualified_name
 from simulation.apiserver.kinds.table import ServedResource
-from simulation.apiserver.status import Json, bad_request, conflict, forbidden_field, invalid, invalid_value
+from simulation.apiserver.schemas.messages import message_kinds
+from simulation.apiserver.status import Json, bad_request, conflict
 
 _SERVERS_OWN = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
-NOT_IN_NEW = frozenset(_SERVERS_OWN) | {"resourceVersion"}
+_SCHEMES = {
+    "apiextensions.k8s.io": "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+    "apiregistration.k8s.io": "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
+}
+"""Where a kube-apiserver keeps the types of a group, if not with all the others."""
+NOT_IN_NEW = frozenset(_SERVERS_OWN) - {"generation"} | {"resourceVersion"}
 """Fields that a client cannot set in a new object."""
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
+_LEFT_OUT_WHEN_EMPTY = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers")
 _MAPS_OF_TEXTS = ("annotations", "labels")
 _NEVER_KEPT = ("managedFields", "selfLink")
-ANNOTATION_BYTES_AT_MOST = 256 * 1024
-_NOTHING: Json = {}
 
 
-def typed(resource_kind: str, api_version: str, value: Json) -> Json:
+def typed(resource: ServedResource, value: Json) -> Json:
     """The object with its own top and metadata, and the type that the path asks for.
 
     Raises StatusError (400).
     """
     own = without_nulls(value)
-    for field, expected, text in (("apiVersion", api_version, "API version"), ("kind", resource_kind, "kind")):
-        found = own.get(field)
-        if found and found != expected:
-            raise bad_request(f"the {text} in the data ({found}) does not match the expected {text} ({expected})")
+    _check_type(resource, own)
     metadata = own.get("metadata", {})
     if not isinstance(metadata, dict):
         raise bad_request("the metadata of the object is not an object")
@@ -41,7 +42,30 @@ def typed(resource_kind: str, api_version: str, value: Json) -> Json:
     for name in _TEXTS:
         if not isinstance(metadata.get(name, ""), str):
             raise bad_request(f"metadata.{name} is not text")
-    return {**own, "kind": resource_kind, "apiVersion": api_version, "metadata": metadata}
+    for name in _LEFT_OUT_WHEN_EMPTY:
+        if name in metadata and metadata[name] in ({}, [], ""):
+            del metadata[name]
+    return {**own, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+
+
+def _check_type(resource: ServedResource, value: Json) -> None:
+    """Check that the object is of that kind and version, as far as it says. Raises StatusError (400)."""
+    kind, version = value.get("kind") or resource.kind, value.get("apiVersion") or resource.api_version
+    if (kind, version) == (resource.kind, resource.api_version):
+        return
+    if resource.is_defined:
+        what, found, expected = ("kind", kind, resource.kind)
+        if kind == resource.kind:
+            what, found, expected = ("API version", version, resource.api_version)
+        raise bad_request(f"the {what} in the data ({found}) does not match the expected {what} ({expected})")
+    short = str(version).rpartition("/")[2]
+    if f"{version}/{kind}" in message_kinds() or kind == "Status":
+        inside = resource.group.partition(".")[0] or "core"
+        why = f"converting ({short}.{kind}) to ({inside}.{resource.kind}): unknown conversion"
+    else:
+        scheme = _SCHEMES.get(resource.group, "pkg/api/legacyscheme/scheme.go:30")
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "{scheme}"'
+    raise bad_request(f'{kind} in version "{short}" cannot be handled as a {resource.kind}: {why}')
 
 
 def nulls_as_texts(texts: Any) -> Any:
@@ -74,12 +98,16 @@ def check_namespace(resource: ServedResource, namespace: str, metadata: Json) ->
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
 
-def strip_new(metadata: Json) -> None:
-    """Remove the fields in `NOT_IN_NEW`. Raises StatusError (400)."""
-    if metadata.get("resourceVersion"):
+def strip_new(metadata: Json, *, dry_run: bool = False) -> None:
+    """Remove the fields in `NOT_IN_NEW`. Raises StatusError (400).
+
+    A dry run does not come to the store, which refuses a resourceVersion.
+    """
+    if metadata.get("resourceVersion") and not dry_run:
         raise bad_request("resourceVersion should not be set on objects to be created")
     for name in [name for name in metadata if name in NOT_IN_NEW]:
-        del metadata[name]
+        if name != "resourceVersion" or not metadata[name]:
+            del metadata[name]
 
 
 def is_same(new: Json, old: Json) -> bool:
@@ -88,15 +116,18 @@ def is_same(new: Json, old: Json) -> bool:
 
 
 def check_version(resource: ServedResource, name: str, old: Json, new: Json, *, patched: bool) -> None:
-    """Check the preconditions in the metadata `new`. Raises StatusError (409, 422).
+    """Check the preconditions in the metadata `new`. Raises StatusError (409).
 
-    A wrong UID is a conflict in a whole object; in a patch (`patched`) it is a field that cannot change.
+    A wrong UID is a conflict in a whole object; in a patch (`patched`) it is a field that cannot change, which
+    `pipeline.validate` says.
     """
     uid = new.get("uid")
-    if uid and uid != old["uid"]:
-        if patched:
-            raise invalid(resource, name, [invalid_value("metadata.uid", uid, "field is immutable")])
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['uid']}"
+    if uid and uid != old["uid"] and not patched:
+        key = "/".join(filter(None, ("/registry", resource.plural, old.get("namespace", ""), name)))
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['uid']}"
+        )
         raise conflict(resource, name, why)
     version = new.get("resourceVersion")
     if version and version != old["resourceVersion"]:
@@ -104,59 +135,12 @@ def check_version(resource: ServedResource, name: str, old: Json, new: Json, *, 
 
 
 def keep_old(old: Json, new: Json) -> None:
-    """Restore the fields that a write cannot change."""
-    for field in _SERVERS_OWN:
+    """Restore the fields that a write cannot change. A wrong UID stays, and is refused later."""
+    if not new.get("uid"):
+        new["uid"] = old["uid"]
+    for field in _SERVERS_OWN[1:]:
         if field in old:
             new[field] = old[field]
         elif field in new:
             del new[field]
     new["resourceVersion"] = old["resourceVersion"]
-
-
-def check_finalizers(resource: ServedResource, name: str, old: Json, new: Json) -> None:
-    """Check that an object that is being deleted gets no new finalizers. Raises StatusError (422)."""
-    if "deletionTimestamp" in old:
-        added = [one for one in new.get("finalizers") or () if one not in (old.get("finalizers") or ())]
-        if added:
-            why = f"no new finalizers can be added if the object is being deleted, found new finalizers {added}"
-            raise invalid(resource, name, [forbidden_field("metadata.finalizers", why)])
-
-
-def check_spelling(resource: ServedResource, name: str) -> None:
-    """Check the name of a new object. Raises StatusError (422)."""
-    plain = name.replace(":", ".") if resource.signer_names else name
-    spelling = path_segment if resource.path_names else dns_label if resource.label_names else dns_subdomain
-    fault = spelling(plain)
-    if fault is not None:
-        raise invalid(resource, name, [invalid_value("metadata.name", name, " ".join(fault))])
-
-
-def check_metadata(resource: ServedResource, metadata: Json, before: Json = _NOTHING) -> None:
-    """Check labels and annotations; those unchanged from `before` are valid. Raises StatusError (422)."""
-    if metadata.get("labels") == before.get("labels") and metadata.get("annotations") == before.get("annotations"):
-        return
-    causes = []
-    labels = _texts(metadata, "labels")
-    for key, value in labels.items():
-        for refusal in (qualified_name(key), label_value(value)):
-            if refusal is not None:
-                causes.append(invalid_value("metadata.labels", f"{key}={value}", " ".join(refusal)))
-    annotations = _texts(metadata, "annotations")
-    total_bytes = 0
-    for key, value in annotations.items():
-        refusal = qualified_name(key.lower())
-        if refusal is not None:
-            causes.append(invalid_value("metadata.annotations", key, " ".join(refusal)))
-        total_bytes += len(key.encode()) + len(value.encode())
-    if total_bytes > ANNOTATION_BYTES_AT_MOST:
-        text = f"Too long: may not be more than {ANNOTATION_BYTES_AT_MOST} bytes"
-        causes.append(("FieldValueTooLong", text, "metadata.annotations"))
-    if causes:
-        raise invalid(resource, metadata.get("name", ""), causes)
-
-
-def _texts(metadata: Json, field: str) -> dict[str, str]:
-    found: Any = metadata.get(field) or {}
-    if not isinstance(found, dict) or not all(isinstance(part, str) for part in found.values()):
-        raise bad_request(f"metadata.{field} is not a map of strings")
-    return found

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from simulation.apiserver.kinds.table import ServedResource
-from simulation.apiserver.status import Json, invalid, invalid_value, required
+from simulation.apiserver.rules.causes import not_supported
+from simulation.apiserver.status import Json, invalid, invalid_value
 
 BACKGROUND, FOREGROUND, ORPHAN = "Background", "Foreground", "Orphan"
 POLICIES = (BACKGROUND, FOREGROUND, ORPHAN)
@@ -29,7 +30,6 @@ WAITS, ORPHANS = "foregroundDeletion", "orphan"
 
 The first waits until the dependents are gone, the second until they have dropped the reference.
 """
-_NAMED = ("apiVersion", "kind", "name", "uid")
 
 
 class Owner(NamedTuple):
@@ -112,9 +112,7 @@ def check_policy(options: Json) -> None:
         why = "orphanDependents and deletionPropagation cannot be both set"
         causes.append(invalid_value("propagationPolicy", policy, why))
     if policy and policy not in POLICIES:
-        known = ", ".join(f'"{one}"' for one in POLICIES)
-        text = f'Unsupported value: "{policy}": supported values: {known}'
-        causes.append(("FieldValueNotSupported", text, "propagationPolicy"))
+        causes.append(not_supported("propagationPolicy", policy, (FOREGROUND, BACKGROUND, ORPHAN, "nil")))
     if causes:
         raise invalid(_OPTIONS, "", causes)
 
@@ -164,26 +162,3 @@ def verdict(
     if State.WAITING in states.values() and dependents:
         return DependentVerdict(delete=FOREGROUND, unblock=any(map(waits, dependents)))
     return DependentVerdict(delete=policy_of(finalizers, {}))
-
-
-# --- validation -------------------------------------------------------------------------------------------------------
-
-
-def check_owners(resource: ServedResource, metadata: Json) -> None:
-    """Check the owners of an object. Raises StatusError (422)."""
-    field, named = "metadata.ownerReferences", metadata.get("ownerReferences", [])
-    if not isinstance(named, list) or not all(isinstance(one, dict) for one in named):
-        raise invalid(
-            resource, metadata.get("name", ""), [invalid_value(field, str(named), "must be a list of objects")]
-        )
-    causes = []
-    for place, one in enumerate(named):
-        for part in _NAMED:
-            if not one.get(part) or not isinstance(one[part], str):
-                causes.append(required(f"{field}[{place}].{part}"))
-        if one.get("kind") == "Event" and one.get("apiVersion") in ("v1", "events.k8s.io/v1"):
-            causes.append(invalid_value(f"{field}[{place}]", "Event", "is disallowed from being an owner"))
-    if sum(one.get("controller") is True for one in named) > 1:
-        causes.append(invalid_value(field, len(named), "only one reference can have controller set to true"))
-    if causes:
-        raise invalid(resource, metadata.get("name", ""), causes)

@@ -17,11 +17,11 @@ from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.defaults import default_rules, with_defaults
 from simulation.apiserver.kinds.structs import struct_of
 from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.requests.bodies import APPLY, STRATEGIC, media_of
 from simulation.apiserver.requests.calls import ResourceCall
-from simulation.apiserver.status import Json, StatusError, bad_request, forbidden_field, invalid
+from simulation.apiserver.rules import causes
+from simulation.apiserver.status import NOTHING, Json, StatusError, bad_request, forbidden_field, invalid
 from simulation.apiserver.store.store import Version
-
-_DIRECTIVES = ("Ignore", "Warn", "Strict")
 
 
 class Strategy:
@@ -118,24 +118,44 @@ class Strategy:
 
 def undecodable(resource: ServedResource, error: DocumentError, above: str = "") -> StatusError:
     """The refusal of an object with a field of the wrong type. `above`: the path of the decoded part."""
-    kind, path = resource.kind, above + error.path.removeprefix("$.")
-    return bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {path}: {error.reason}')
+    return bad_request(f"{cannot_handle(resource)}: {above}{error.path.removeprefix('$.')}: {error.reason}")
+
+
+def cannot_handle(resource: ServedResource) -> str:
+    """The beginning of what is said of an object that cannot be read."""
+    return f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
 
 
 def tell_of_unknown(call: ResourceCall, paths: Sequence[str]) -> None:
     """Warn of unknown fields, or refuse them, as `fieldValidation` says. Raises StatusError (400)."""
-    directive = call.query.get("fieldValidation", "Warn")
-    if directive not in _DIRECTIVES:
-        raise bad_request(f'fieldValidation: Unsupported value: "{directive}": supported values: Ignore, Strict, Warn')
+    directive = call.query.get("fieldValidation") or "Warn"
     if not paths or directive == "Ignore":
         return
     texts = [f'unknown field "{path}"' for path in paths]
     if directive == "Strict":
-        kind, version = call.resource.kind, call.resource.version
-        raise bad_request(
-            f'{kind} in version "{version}" cannot be handled as a {kind}: strict decoding error: {", ".join(texts)}'
-        )
+        why = f"strict decoding error: {', '.join(texts)}"
+        if call.verb == "patch" and media_of(call.request.content_type) != APPLY:
+            raise invalid_patch(call, why)
+        raise bad_request(f"{cannot_handle(call.resource)}: {why}")
     call.warnings.extend(texts)
+
+
+def invalid_patch(call: ResourceCall, why: str) -> StatusError:
+    """The refusal of a patch.
+
+    A real server shows the patched object for a merge patch; here it is the patch.
+    """
+    body = call.body()
+    text = _as_go_shows(body) if media_of(call.request.content_type) == STRATEGIC else causes.shown(body)
+    return invalid(NOTHING, "", [causes.invalid("patch", text, why)])
+
+
+def _as_go_shows(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{name}:{_as_go_shows(value[name])}' for name in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_as_go_shows, value))}]"
+    return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def faults_as_invalid(resource: ServedResource, name: str, faults: Sequence[DocumentError]) -> StatusError:

@@ -116,6 +116,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     ),
     "simulation.apiserver": (
         "status",
+        "rules",
         "schemas",
         "kinds",
         "fields",

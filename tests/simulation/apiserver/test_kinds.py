@@ -120,8 +120,8 @@ def test_the_owners_of_a_pod_are_named_in_full(server: Server) -> None:
     owned = {**pod(), "metadata": {"name": "web", "ownerReferences": [{"kind": "ReplicaSet", "name": "r"}]}}
     told = server.ask("POST", PODS, owned).value["details"]["causes"]
     assert [cause["field"] for cause in told] == [
-        "metadata.ownerReferences[0].apiVersion",
-        "metadata.ownerReferences[0].uid",
+        "metadata.ownerReferences.apiVersion",
+        "metadata.ownerReferences.uid",
     ]
 
 

@@ -1,0 +1,287 @@
+"""Applies the rules of a kind to an object: a list of forms at paths, from `kinds/*.yaml`. Pure.
+
+A file has `types`, lists of rules that kinds and other types share, and `kinds` by `apiVersion/Kind`. Rules are applied
+in their order, and a list is gone through item by item, so causes come in the order of a kube-apiserver. The fields of
+a rule are those of `Rule`; `docs/reference/simulated-api-server.md` has a table of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from simulation.apiserver.rules import causes
+from simulation.apiserver.rules.causes import Cause
+from simulation.apiserver.rules.checks import CHECKS, Seen
+from simulation.apiserver.rules.spelling import FORMS
+
+HERE = Path(__file__).parent / "kinds"
+_FORBIDDEN = "Forbidden: "
+
+
+class Union(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of these fields one must be there. `none`: the cause without any, `more`: at each one too many."""
+
+    fields: tuple[str, ...]
+    none: str | None = None
+    more: str | None = None
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule. `at`: a path from the value of the type; `*` for each item of a list or value of a map.
+
+    It applies if the fields `when` have (one of) these values, the fields `has` are not empty, those of `lacks` are,
+    and `on` is the write ("create" or "update"). Then come the forms, in this order.
+    """
+
+    at: str = ""
+    when: Mapping[str, Any] = {}
+    unless: Mapping[str, Any] = {}
+    has: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+    on: str = ""
+    field: str | None = None
+    """The path in the cause, from the value of the type, where it is not `at`."""
+    absent: Any = None
+    """The value where there is none, as Go has it: `""` or 0. Else an absent value is not looked at."""
+
+    required: str | None = None
+    """Why it may not be empty; `""` for no reason."""
+    present: str | None = None
+    """Why it must be there, though it may be empty."""
+    forbidden: str | None = None
+    """Why it may not be there."""
+    wrong: str | None = None
+    """Why any value is invalid, under these conditions."""
+    immutable: bool | str = False
+    """It may not change; a text is the reason of a `Forbidden`."""
+    once: bool = False
+    """With `immutable`: an empty value may change."""
+    but: tuple[str, ...] = ()
+    """With `immutable`: these fields of the value may change."""
+    enum: tuple[str, ...] | None = None
+    form: str = ""
+    """See `spelling.FORMS`."""
+    least: int | None = None
+    most: int | None = None
+    range: tuple[int, int] | None = None
+    says: str | None = None
+    """Other words for the faults of `least`, `most`, `form`."""
+    longest: int | None = None
+    """In bytes."""
+    items: int | None = None
+    """Items at most."""
+    unique: str | None = None
+    """Items of a list have nothing twice: the field that tells them apart, "." for the items."""
+    one_of: Union | None = None
+    type: str = ""
+    """The rules of a type."""
+    check: str = ""
+    """A function of `checks`."""
+    stop: bool = False
+    """If this rule finds a fault, the rest of its list is not applied."""
+    quiet: bool = False
+    """With `stop`: end the list where the conditions hold, without a fault."""
+
+
+class OfMetadata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a kind has its metadata checked.
+
+    `name`: its form. `again`: the checks that its own validation repeats when an object changes.
+    `plain_finalizers`: names without a slash are good. `generated`: whether the prefix of a name is checked.
+    """
+
+    name: str = "subdomain"
+    again: tuple[str, ...] = ("update",)
+    plain_finalizers: bool = False
+    generated: bool = True
+    longest_name: int | None = None
+
+
+class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rules of a kind, and those of its `status`."""
+
+    metadata: OfMetadata = OfMetadata()
+    rules: tuple[Rule, ...] = ()
+    status: tuple[Rule, ...] = ()
+
+
+class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    types: Mapping[str, tuple[Rule, ...]] = {}
+    kinds: Mapping[str, Kind] = {}
+
+
+@cache
+def _known() -> File:
+    files = [msgspec.convert(yaml.safe_load(path.read_text("utf-8")), File) for path in sorted(HERE.glob("*.yaml"))]
+    return File(
+        {name: rules for file in files for name, rules in file.types.items()},
+        {name: kind for file in files for name, kind in file.kinds.items()},
+    )
+
+
+_OTHERS = Kind(OfMetadata(plain_finalizers=True))
+
+
+def kind_rules(api_version: str, kind: str) -> Kind:
+    """The rules of a kind. A kind that has none, such as a custom one, has only those of metadata."""
+    return _known().kinds.get(f"{api_version}/{kind}", _OTHERS)
+
+
+def causes_of(rules: Sequence[Rule], value: Any, before: Any = None) -> list[Cause]:
+    """The faults of an object by these rules; `before`: the object that it replaces."""
+    return list(_of_list(rules, Seen(value, before, "", value, before)))
+
+
+def causes_of_type(name: str, value: Any, at: str) -> list[Cause]:
+    """The faults of a value of that type at a place."""
+    return list(_of_list(_known().types[name], Seen(value, None, at, value, None)))
+
+
+def _of_list(rules: Sequence[Rule], seen: Seen) -> Iterator[Cause]:
+    for rule in rules:
+        if not _applies(rule, seen):
+            continue
+        if rule.quiet:
+            return
+        found = [cause for place in _places(rule, seen) for cause in _of_rule(rule, place, seen)]
+        yield from found
+        if found and rule.stop:
+            return
+
+
+def _applies(rule: Rule, seen: Seen) -> bool:
+    if rule.on and (rule.on == "update") != (seen.root_before is not None):
+        return False
+    value = seen.value
+    return (
+        all(_is(at(value, path), wanted) for path, wanted in rule.when.items())
+        and not any(_is(at(value, path), wanted) for path, wanted in rule.unless.items())
+        and not any(is_empty(at(value, path)) for path in rule.has)
+        and all(is_empty(at(value, path)) for path in rule.lacks)
+    )
+
+
+def _is(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, list) else bool(value == wanted)
+
+
+def _places(rule: Rule, seen: Seen) -> Iterator[Seen]:
+    places = [seen]
+    for step in filter(None, rule.at.split(".")):
+        places = [below for place in places for below in (place.each() if step == "*" else [place.at_field(step)])]
+    yield from places
+
+
+def _of_rule(rule: Rule, seen: Seen, above: Seen) -> Iterator[Cause]:
+    value, field = seen.value, seen.path
+    if rule.field is not None:
+        field = above.join(rule.field)
+    if value is None:
+        value = rule.absent
+    if rule.immutable and seen.root_before is not None:
+        yield from _of_change(rule, seen, field)
+    if rule.required is not None and is_empty(value):
+        yield causes.required(field, rule.required)
+        return
+    if rule.present is not None and value is None:
+        yield causes.required(field, rule.present)
+    if rule.one_of is not None:
+        yield from _of_union(rule.one_of, value, field)
+    if value is None:
+        return
+    if rule.forbidden is not None and not is_empty(value):
+        yield causes.forbidden(field, rule.forbidden)
+    if rule.wrong is not None:
+        yield causes.invalid(field, value, rule.wrong)
+    if rule.enum is not None and value not in rule.enum and (value != "" or rule.absent == ""):
+        yield causes.not_supported(field, value, rule.enum)
+    if rule.form and isinstance(value, str) and (value or rule.absent == ""):
+        yield from _of_form(rule, value, field)
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield from _of_number(rule, value, field)
+    if rule.longest is not None and isinstance(value, str) and len(value.encode()) > rule.longest:
+        yield causes.too_long(field, rule.longest)
+    if rule.items is not None and isinstance(value, list | dict) and len(value) > rule.items:
+        yield causes.too_many(field, len(value), rule.items)
+    if rule.type:
+        yield from _of_list(_known().types[rule.type], seen)
+    if rule.check:
+        yield from CHECKS[rule.check](seen)
+    if rule.unique is not None and isinstance(value, list):
+        yield from _twice(rule.unique, value, field)
+
+
+def _of_change(rule: Rule, seen: Seen, field: str) -> Iterator[Cause]:
+    now, was = seen.value, seen.before
+    if rule.once and is_empty(was):
+        return
+    if rule.but:
+        now, was = ({name: part for name, part in (one or {}).items() if name not in rule.but} for one in (now, was))
+    if not same(now, was):
+        if isinstance(rule.immutable, str):
+            yield causes.forbidden(field, rule.immutable)
+        else:
+            shown = rule.absent if seen.value is None else seen.value
+            yield causes.invalid(field, shown, rule.says or causes.IMMUTABLE)
+
+
+def _of_union(union: Union, value: Any, field: str) -> Iterator[Cause]:
+    there = [name for name in union.fields if at(value, name) is not None]
+    if not there and union.none is not None:
+        yield causes.required(field, union.none)
+    if union.more is not None:
+        yield from (causes.forbidden(f"{field}.{name}" if field else name, union.more) for name in there[1:])
+
+
+def _of_form(rule: Rule, value: str, field: str) -> Iterator[Cause]:
+    faults = FORMS[rule.form](value)
+    if faults and rule.says is not None:
+        faults = [rule.says]
+    yield from (causes.invalid(field, value, why) for why in faults)
+
+
+def _of_number(rule: Rule, value: int, field: str) -> Iterator[Cause]:
+    if rule.least is not None and value < rule.least:
+        usual = f"must be greater than or equal to {rule.least}"
+        yield causes.invalid(field, value, rule.says or usual)
+    if rule.most is not None and value > rule.most:
+        yield causes.invalid(field, value, rule.says or f"must be less than or equal to {rule.most}")
+    if rule.range is not None and not rule.range[0] <= value <= rule.range[1]:
+        low, high = rule.range
+        yield causes.invalid(field, value, rule.says or f"must be between {low} and {high}, inclusive")
+
+
+def _twice(key: str, items: Sequence[Any], field: str) -> Iterator[Cause]:
+    seen: list[Any] = []
+    for number, item in enumerate(items):
+        found = item if key == "." else at(item, key)
+        if found in seen and not is_empty(found):
+            yield causes.duplicate(f"{field}[{number}]" if key == "." else f"{field}[{number}].{key}", found)
+        seen.append(found)
+
+
+def at(value: Any, path: str) -> Any:
+    """What stands at a path of names; None for nothing."""
+    for step in path.split("."):
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def is_empty(value: Any) -> bool:
+    """Whether Go's `len` of it is 0, or it is a nil."""
+    return value is None or (isinstance(value, str | list | dict) and not value)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether Go's `Semantic.DeepEqual` finds no difference: an absent field is an empty one."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(same(one.get(name), other.get(name)) for name in {*one, *other})
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return (is_empty(one) and is_empty(other)) or bool(one == other and type(one) is type(other))

@@ -1,6 +1,7 @@
 """Rules of built-in kinds that no form of the data can say: a function each.
 
-The data uses the name of the function. Pure. A function gets the place where the rule stands, and yields the causes of a refusal.
+The data uses the name of the function. Pure. A function gets the place where the rule stands, and yields the causes of
+a refusal.
 """
 
 from __future__ import annotations

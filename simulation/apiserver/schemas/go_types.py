@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from simulation.apiserver.schemas.messages import message_kinds, messages
+from simulation.apiserver.schemas.messages import ANY_JSON, SCHEMA, SCHEMA_OR, message_kinds, messages
 from simulation.apiserver.schemas.published import INT_OR_TEXT, META, QUANTITY
 
 _TIME, _MICRO_TIME, _DURATION = (f"{META}.{name}" for name in ("Time", "MicroTime", "Duration"))
@@ -34,7 +34,6 @@ _GOOD_TIMES = {
     _TIME: re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII),
     _MICRO_TIME: re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)", re.ASCII),
 }
-_ANY = frozenset({f"{META}.FieldsV1", "io.k8s.apimachinery.pkg.runtime.RawExtension"})
 _SCALARS: Mapping[str, type] = {"string": str, "bool": bool, "int32": int, "int64": int, "double": float}
 _BITS = {"int32": 31, "int64": 63}
 _AMOUNT = re.compile(r"[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
@@ -141,7 +140,12 @@ def _named(kind: str, value: Any, owner: str, path: str) -> None:
     elif kind == _DURATION:
         if not isinstance(value, str):
             raise GoTypeError(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
-    elif kind in _ANY or kind not in messages() or not messages()[kind]:
+    elif kind in SCHEMA_OR and not isinstance(value, dict):
+        for item in value if isinstance(value, list) else ():
+            _value(SCHEMA if kind == f"{SCHEMA}OrArray" else "string", item, owner, path)
+    elif kind in SCHEMA_OR:
+        _struct(SCHEMA, value, path)
+    elif kind in ANY_JSON or kind not in messages() or not messages()[kind]:
         return
     elif not isinstance(value, dict):
         raise _wrong(value, owner, path, kind)

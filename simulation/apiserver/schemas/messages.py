@@ -11,6 +11,18 @@ from pathlib import Path
 
 import msgspec
 
+_DEFINED = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+SCHEMA = f"{_DEFINED}JSONSchemaProps"
+SCHEMA_OR = {f"{SCHEMA}OrArray": "jSONSchemas", f"{SCHEMA}OrBool": "allows", f"{SCHEMA}OrStringArray": "property"}
+"""Messages that are a schema in JSON, or else the value of this field."""
+ANY_JSON = frozenset(
+    {
+        "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
+        "io.k8s.apimachinery.pkg.runtime.RawExtension",
+        f"{_DEFINED}JSON",
+    }
+)
+"""Messages with one field, the bytes of any JSON."""
 Types = dict[str, dict[str, tuple[int, str]]]
 
 

@@ -20,7 +20,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from simulation.apiserver.schemas.messages import message_kinds, messages
+from simulation.apiserver.schemas.messages import ANY_JSON, SCHEMA, SCHEMA_OR, message_kinds, messages
 from simulation.apiserver.schemas.published import INT_OR_TEXT, META, QUANTITY
 from simulation.apiserver.status import Json, bad_request, unsupported_media_type
 
@@ -36,11 +36,6 @@ _SCALARS = {
 _ENVELOPE = "io.k8s.apimachinery.pkg.runtime.Unknown"
 _OPTIONS = f"{META}.DeleteOptions"
 _TIMES = (f"{META}.Time", f"{META}.MicroTime")
-_DEFINED = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
-_SCHEMA = f"{_DEFINED}JSONSchemaProps"
-_JSON_IN_BYTES = (f"{META}.FieldsV1", "io.k8s.apimachinery.pkg.runtime.RawExtension", f"{_DEFINED}JSON")
-_SCHEMA_OR = {f"{_SCHEMA}OrArray": "jSONSchemas", f"{_SCHEMA}OrBool": "allows", f"{_SCHEMA}OrStringArray": "property"}
-"""Messages that are a schema in JSON, or else the value of this field."""
 
 
 def read_protobuf(body: bytes) -> Json:
@@ -137,7 +132,7 @@ def _value(name: str, value: Any) -> Any:
         return list(said.field1)
     if name == QUANTITY:
         return said.field1
-    if name in _JSON_IN_BYTES:
+    if name in ANY_JSON:
         return msgspec.json.decode(said.field1 or b"{}")
     found: dict[str, Any] = {}
     fields, unread = _fields(name), UnknownFieldSet(value)
@@ -154,8 +149,8 @@ def _value(name: str, value: Any) -> Any:
             found |= _value(kind[1:], item)
         elif kind == "double":
             found[field] = int(item) if item.is_integer() else item
-        elif item != "" and not (item is False and name == _SCHEMA):  # Go writes them where JSON has none.
+        elif item != "" and not (item is False and name == SCHEMA):  # Go writes them where JSON has none.
             found[field] = _value(kind, item)
-    if name in _SCHEMA_OR:
-        return found.get("schema", found.get(_SCHEMA_OR[name]))
+    if name in SCHEMA_OR:
+        return found.get("schema", found.get(SCHEMA_OR[name]))
     return found

@@ -181,9 +181,7 @@ def test_a_change_elsewhere_breaks_a_rule_about_the_change_of_a_part() -> None:
         ({"rule": "true", "messageExpression": "1"}, "messageExpression", "must evaluate to a string"),
         ({"rule": "true", "messageExpression": "x"}, "messageExpression", "messageExpression compilation failed"),
         ({"rule": " "}, "rule", "Required value: rule is not specified"),
-        ({"rule": 1}, "rule", "Required value: rule is not specified"),
         ({"rule": "true", "message": "a\nb"}, "message", "must not contain line breaks"),
-        ({"rule": "true", "message": 1}, "message", "must be of type string"),
         ({"rule": "true", "reason": "No"}, "reason", 'Unsupported value: "No"'),
     ],
 )
@@ -192,6 +190,14 @@ def test_a_definition_with_a_bad_rule_is_refused(rule: Any, field: str, told: st
     ((where, _, message),) = causes(define(Server(), version(schema=schema, subresources={})))
     assert where == f"spec.versions[0].schema.openAPIV3Schema.properties[spec].{CEL}[0].{field}"
     assert told in message
+
+
+@pytest.mark.parametrize("rule", [{"rule": 1}, {"rule": "true", "message": 1}])
+def test_a_rule_of_another_type_cannot_be_read(rule: Any) -> None:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": TEXT}, CEL: [rule]}}}
+    answer = define(Server(), version(schema=schema, subresources={}))
+    assert answer.code == 400
+    assert "json: cannot unmarshal number into Go struct field ValidationRule." in answer.message
 
 
 def test_a_rule_with_a_function_that_is_not_here_is_told_of_and_not_evaluated() -> None:

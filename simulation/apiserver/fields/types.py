@@ -90,9 +90,11 @@ class FieldType:
     def parts(self, value: dict[str, Any]) -> dict[str, Any]:
         """The fields of a map as Go writes them.
 
-        They are with those that are always there, and without those that it leaves out.
+        They are with those that are always there, and without those that it leaves out or does not know.
         """
         gone = self.gone(value)
+        if self.others is None:
+            gone += [name for name in value if name not in self.fields]
         if not gone and (not self.there or self.there.keys() <= value.keys()):
             return value
         return {**self.there, **{name: part for name, part in value.items() if name not in gone}}

@@ -62,8 +62,6 @@ def fields_of(schema: Json, published: Mapping[str, Json]) -> Iterator[tuple[str
             text = "[]"
         if text.startswith(("[", "{")):
             is_there = name in schema.get("required", ()) and name not in OMITTED
-        if text == "[]" and not is_there:
-            text = ""
         yield name, short(f"+{text}" if is_there and text[:1] not in ("", "=") else text)
 
 

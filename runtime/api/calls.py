@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from config.api.resources import Resource
-from config.documents.codec import decode, encode
+from config.api.resources import Resource, read_object
+from config.documents.codec import encode
 from config.objects import ApiObject
 
 K = TypeVar("K", bound=ApiObject)
@@ -165,7 +165,7 @@ def create(resource: Resource[Any], namespace: str, value: V, *, name: str = "",
     path = resource.path(namespace, name, subresource)
     what, called = _what("create", resource, subresource), name or value_name(value)
     return ApiCall(
-        "POST", path, what, namespace, called, lambda body: decode(body, kind), content=encode(value), kind=kind
+        "POST", path, what, namespace, called, lambda body: read_object(body, kind), content=encode(value), kind=kind
     )
 
 

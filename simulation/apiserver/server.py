@@ -28,7 +28,16 @@ from simulation.apiserver.controllers.role_aggregation import RoleAggregation
 from simulation.apiserver.controllers.storage_protection import StorageProtection
 from simulation.apiserver.core import Core, Options
 from simulation.apiserver.kinds.catalog import Catalog
-from simulation.apiserver.kinds.table import DEFINITIONS, EVENTS, NAMESPACES, NODES, SERVED, SERVICES, ServedResource
+from simulation.apiserver.kinds.table import (
+    DEFINITIONS,
+    EVENTS,
+    NAMESPACES,
+    NODES,
+    SERVED,
+    SERVICES,
+    ServedResource,
+    find,
+)
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.pipeline.write import write_value
 from simulation.apiserver.requests.answers import Answer, refused
@@ -45,6 +54,8 @@ from simulation.webhooks.reviews import ReviewWantedError
 FIRST = ("default", "kube-node-lease", "kube-public", "kube-system")
 """The namespaces of every cluster."""
 DENIED_AT_MOST = 1000
+_OWN_NAME = "kube-apiserver"
+"""The manager of the objects that the server makes."""
 LOG = logging.getLogger("actorlet.apiserver")
 
 _RESOURCES_OF_RBAC = {resource.kind: resource for resource in SERVED if resource.group == RBAC}
@@ -59,14 +70,15 @@ class ApiServer:
 
         A test checks here that an agent asks for nothing that it may not have.
         """
+        self._catalog = Catalog()
         self._context = Context(
             core=core,
             bookmarks=Bookmarks(core),
             authenticator=Authenticator(core),
             authorizer=Authorizer(core),
+            find_resource=lambda *names: find(*names) or self._catalog.find(*names),
             strategies=strategies(core),
         )
-        self._catalog = Catalog()
         self._context.followers.update(
             {
                 DEFINITIONS.store_key: DefinitionController(self._context, self._catalog),
@@ -176,7 +188,9 @@ class ApiServer:
                 collection.end_watches(error)
 
     def _make(self, resource: ServedResource, namespace: str, name: str, rest: Json) -> None:
-        call = call_to(Target(resource, namespace, ""), ApiRequest("POST", "", user=ADMIN), "create", {})
+        call = call_to(
+            Target(resource, namespace, ""), ApiRequest("POST", "", user=ADMIN, user_agent=_OWN_NAME), "create", {}
+        )
         value = {"metadata": {"name": name}, **rest, "kind": resource.kind, "apiVersion": resource.api_version}
         write_value(self._context, call, None, value)
 

@@ -64,8 +64,10 @@ class StoreFollower:
 def ask(
     server: ApiServer, user: ApiUser, method: str, path: str, body: Json | None = None, content_type: str = JSON
 ) -> str:
-    """Call the server; return its refusal, or "" on success."""
-    answer = server.handle(ApiRequest(method, path, (), b"" if body is None else body, content_type, user))
+    """Call the server; return its refusal, or "" on success. The user `system:NAME` is the program NAME."""
+    program = user.name.rpartition(":")[2]
+    asked = ApiRequest(method, path, (), b"" if body is None else body, content_type, user, user_agent=program)
+    answer = server.handle(asked)
     if not isinstance(answer, JsonAnswer) or answer.code < 400:
         return ""
     LOG.debug("%s %s: %s", method, path, answer)

@@ -31,6 +31,8 @@ NAME = "garbage-collector-controller"
 LOOKS_AFTER_NS = 100 * 10**6
 AGAIN_NS = 30 * 10**9
 """The delay before an owner of an unknown kind is looked up again."""
+_MANAGER = "kube-controller-manager"
+"""Whose fields its changes are, as in a cluster."""
 _USER = ApiUser("system:serviceaccount:kube-system:generic-garbage-collector", ("system:masters",))
 
 
@@ -198,7 +200,7 @@ class GarbageCollector:
         said = {"type": "Warning", "reason": "OwnerRefInvalidNamespace", "message": message}
         event = event_about(value, f"{version.name}.{version.uid}", NAME, core.timestamp(), **said)
         home = event["metadata"]["namespace"]
-        call = call_to(Target(EVENTS, home, ""), ApiRequest("POST", "", user=_USER), "create", {})
+        call = call_to(Target(EVENTS, home, ""), _request("POST"), "create", {})
         try:
             write_value(self._context, call, None, event)
         except StatusError as refusal:
@@ -217,4 +219,8 @@ class GarbageCollector:
         resource = next((one for one in self._served() if one.store_key == place.key and one.stored), None)
         if resource is None:
             raise _UnknownKindError
-        return call_to(Target(resource, place.namespace, place.name), ApiRequest(method, "", user=_USER), verb, {})
+        return call_to(Target(resource, place.namespace, place.name), _request(method), verb, {})
+
+
+def _request(method: str) -> ApiRequest:
+    return ApiRequest(method, "", user=_USER, user_agent=_MANAGER)

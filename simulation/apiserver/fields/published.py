@@ -55,7 +55,7 @@ _made: dict[str, FieldType] = {}
 def _named(name: str) -> FieldType:
     found = _made.get(name)
     if found is None:
-        found = _made[name] = FieldType(is_map=True, left_out=_LIST)
+        found = _made[name] = FieldType(is_map=True, left_out=_NULL)
         _fill(found, _data().types[name])
     return found
 
@@ -71,15 +71,18 @@ def _fill(made: FieldType, fields: dict[str, str]) -> None:
         made.fields[name] = _type_of(text.removeprefix("+"))
 
 
-_LIST, _MAP = (list, type(None)), (dict, list, type(None))
-"""Null and an empty list are nothing to Go; an empty map is nothing unless it is a struct."""
-_ONE_VALUE = FieldType(left_out=_LIST)
+_NULL = (type(None),)
+_LIST, _MAP = (list, *_NULL), (dict, *_NULL)
+"""Null, an empty list and an empty map are nothing to Go; an empty struct is something."""
+_ONE_VALUE = FieldType(left_out=_NULL)
 
 
 @cache
 def _type_of(text: str) -> FieldType:
-    if text in ("", "[]") or text.startswith("="):
+    if text == "" or text.startswith("="):
         return _ONE_VALUE
+    if text == "[]":
+        return FieldType(left_out=_LIST)
     if text == "?":
         return ANYTHING
     if text == "{!}":

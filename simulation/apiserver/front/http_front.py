@@ -197,7 +197,16 @@ class HttpFront:
         body = await _body_of(request)
         shape = shape_of(accept)
         query = tuple(request.query.items())
-        asked = ApiRequest(request.method, path, query, body, request.headers.get("Content-Type", ""), user)
+        headers = request.headers
+        asked = ApiRequest(
+            request.method,
+            path,
+            query,
+            body,
+            headers.get("Content-Type", ""),
+            user,
+            user_agent=headers.get("User-Agent", ""),
+        )
         if path.startswith(f"{USAGE}/"):
             return _response(await usage(asked, self._server, self._agents.fetch))
         answer = await self._carried_out(asked, request.headers, request.transport)

@@ -44,7 +44,8 @@ class InProcessApi(FaultyWay["_Sent"]):
     """See the module.
 
     `user`: who the calls come from. `faults`: drawn by "VERB resource[/part]", as in `call.what`. `link`: the way to
-    the server, instead of one that takes `latency_ns`.
+    the server, instead of one that takes `latency_ns`. `user_agent`: the program, which owns the fields that it sets.
+    Objects that are read as structs have no managed fields; those that are read as text do.
     """
 
     def __init__(
@@ -56,10 +57,12 @@ class InProcessApi(FaultyWay["_Sent"]):
         latency_ns: int = 0,
         faults: Faults | None = None,
         link: NetworkLink | None = None,
+        user_agent: str = "actorlet",
     ) -> None:
         super().__init__(dispatcher, faults, link or NetworkLink(dispatcher.now_ns, latency_ns, "none"))
         self._server = server
         self._user = user
+        self._user_agent = user_agent
         self._latency_ns = latency_ns
         self._lock = server.lock
         self.calls: dict[str, int] = {}
@@ -248,7 +251,10 @@ class _Sent(SentCall[InProcessApi], eq=False):
         if fate.slow_ns and self.hung_up:
             return
         body = b"" if call.content is None else call.content
-        done = api._server.handle(ApiRequest(call.method, call.path, call.query, body, call.content_type, api._user))
+        asked = ApiRequest(
+            call.method, call.path, call.query, body, call.content_type, api._user, user_agent=api._user_agent
+        )
+        done = api._server.handle(asked)
         late_ns = api._link.back_ns() + fate.late_ns
         if fate.lose:
             api._later(late_ns, lambda: self.fail(ApiError(0, UNREACHABLE, LOST, call.verb)))

@@ -50,7 +50,7 @@ def written(answer: Body, shape: Shape, *, wall_ns: int, include_object: str) ->
         return answer.body()
     metadata = answer.metadata() if isinstance(answer, ListAnswer) else None
     versions = answer.versions if isinstance(answer, ListAnswer) else (answer.version,)
-    objects = [version.object for version in versions]
+    objects = [version.whole() for version in versions]
     if shape is Shape.TABLE:
         shown: Json = table_of(
             answer.resource, objects, wall_ns=wall_ns, include_object=include_object, list_metadata=metadata
@@ -77,11 +77,12 @@ class Lines:
         """One event of a watch, encoded."""
         if self._shape is Shape.WHOLE:
             return line_of(kind, version)
-        shown = partial_metadata(version.object)
+        value = version.whole()
+        shown = partial_metadata(value)
         if self._shape is Shape.TABLE:
             shown = table_of(
                 self._resource,
-                [version.object],
+                [value],
                 wall_ns=self._wall_ns(),
                 include_object=self._include_object,
                 with_columns=self._is_first,

@@ -12,8 +12,8 @@ from simulation.apiserver.access.authorization import Authorizer
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.answers import ObjectAnswer
-from simulation.apiserver.requests.calls import ResourceCall
-from simulation.apiserver.status import Json, not_found
+from simulation.apiserver.requests.calls import Find, ResourceCall
+from simulation.apiserver.status import not_found
 from simulation.apiserver.store.store import Collection, Version, Watcher
 from simulation.apiserver.strategies.strategy import Strategy
 
@@ -48,10 +48,10 @@ class Context:
     bookmarks: FollowsWatches
     authenticator: Authenticator
     authorizer: Authorizer
+    find_resource: Find
+    """The resource of that group, version and plural, built-in or custom."""
     strategies: dict[str, Strategy]
     followers: dict[str, Follower] = field(default_factory=dict)
-    applied: dict[tuple[str, str, str], Json] = field(default_factory=dict)
-    """What server-side apply has applied last, by UID, field manager and part."""
 
     def strategy(self, resource: ServedResource) -> Strategy:
         return self.strategies[resource.store_key]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from simulation.apiserver.fields.comparison import without_left_out
 from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.pipeline.manage import type_of
 from simulation.apiserver.pipeline.stage import Write
 from simulation.apiserver.schemas.go_types import GoTypeError, check_metadata, check_types
 from simulation.apiserver.status import Json, bad_request
@@ -20,7 +22,9 @@ def decode_object(this: Write) -> None:
     """Read the value as an object of the resource; from here on its top and its metadata are its own."""
     call, before = this.call, this.before
     resource = call.resource
-    value = this.value = typed(resource, this.value)
+    sent = this.value.get("metadata")
+    this.sent_managed = sent.get("managedFields") if isinstance(sent, dict) else None
+    value = this.value = typed(resource, _said(this))
     metadata = value["metadata"]
     if before is None:
         if call.name:
@@ -45,6 +49,16 @@ def _check_types(resource: ServedResource, value: Json) -> None:
         check_metadata(value["metadata"])
     except GoTypeError as error:
         raise bad_request(f"{cannot_handle(resource)}: {error}") from None
+
+
+def _said(this: Write) -> Json:
+    """The value without what says nothing: null, and empty lists and maps that a built-in kind leaves out.
+
+    Programs that stand beside the server leave them out themselves.
+    """
+    resource, value = this.call.resource, this.value
+    kind = None if resource.is_defined or not isinstance(this.call.request.body, bytes) else type_of(resource)
+    return value if kind is None else without_left_out(value, kind)
 
 
 def _is_known(this: Write, value: Json) -> bool:

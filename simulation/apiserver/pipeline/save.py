@@ -5,6 +5,7 @@ An object that is being deleted ends with its last finalizer.
 
 from __future__ import annotations
 
+from simulation.apiserver.fields.managers import Managed, differ
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.pipeline.stage import Write
@@ -15,23 +16,29 @@ from simulation.apiserver.store.store import Version
 def save(this: Write) -> Version:
     """The stored version, or what it would be. Raises StatusError (409)."""
     old, call, value = this.old, this.call, this.value
-    if old is not None and value == this.before:
+    managed = this.managed or ()
+    if old is not None and value == this.before and not differ(managed, old.managed):
         return old
     value = this.strategy.stored(call.resource, value)
     if old is None:
         return _create(this, value)
     if call.dry_run:
-        return Version(old.key, value, 0)
+        return Version(old.key, value, 0, managed=managed)
     if _is_over(value["metadata"]):
         last = this.context.collection(call.resource).remove(old.key).gone()
         this.context.follower(call.resource).removed(last)
         return last
-    return save_change(this.context, call.resource, old, value)
+    return save_change(this.context, call.resource, old, value, managed)
 
 
-def save_change(context: Context, resource: ServedResource, old: Version, value: Json) -> Version:
-    """Store a version whose metadata nobody shares, and tell who follows the kind."""
-    version = context.collection(resource).put(old.key, value)
+def save_change(
+    context: Context, resource: ServedResource, old: Version, value: Json, managed: Managed | None = None
+) -> Version:
+    """Store a version whose metadata nobody shares, and tell who follows the kind.
+
+    `managed`: the owners of its fields; None: those before.
+    """
+    version = context.collection(resource).put(old.key, value, managed)
     context.follower(resource).changed(old, version)
     return version
 
@@ -43,8 +50,8 @@ def _create(this: Write, value: Json) -> Version:
     if collection.get(key) is not None:
         raise already_exists(call.resource, key[1])
     if call.dry_run:
-        return Version(key, value, 0)
-    version = collection.put(key, value)
+        return Version(key, value, 0, managed=this.managed or ())
+    version = collection.put(key, value, this.managed or ())
     this.context.follower(call.resource).created(version)
     return version
 

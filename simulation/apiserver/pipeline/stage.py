@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from simulation.apiserver.admission.attributes import CREATE, UPDATE, Attributes
+from simulation.apiserver.fields.managers import Managed
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.status import Json
@@ -27,6 +30,10 @@ class Write(msgspec.Struct, eq=False):
     value: Json
     moves_metadata: bool = True
     """Whether the metadata differ from those before."""
+    sent_managed: Any = None
+    """The managed fields in the body."""
+    managed: Managed | None = None
+    """The owners of the fields after this write; None: `manage` finds them."""
 
     def attributes(self) -> Attributes:
         """The request as admission sees it."""

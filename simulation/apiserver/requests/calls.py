@@ -64,6 +64,8 @@ class ApiRequest(msgspec.Struct, frozen=True):
     user: ApiUser = ADMIN
     admission: Admission | None = None
     """The verdicts of webhooks; None for a request that no webhook reviews."""
+    user_agent: str = ""
+    """The program that asks, as its User-Agent says."""
 
 
 class Target(msgspec.Struct, frozen=True):

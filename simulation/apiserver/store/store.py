@@ -20,6 +20,7 @@ from operator import attrgetter
 import msgspec
 
 from actors.kernel.timers import Cancellable
+from simulation.apiserver.fields.managers import Managed, encodable, shown
 from simulation.apiserver.status import Json, StatusError, expired, too_large_version
 from simulation.apiserver.store.selection import Selection
 
@@ -40,7 +41,8 @@ encode = msgspec.json.Encoder().encode
 class Version(msgspec.Struct, eq=False):
     """One version of one object. `node`: the spec.nodeName of a pod, or "".
 
-    `twin`: the same version in another shape of the API (see kinds/events.py).
+    `twin`: the same version in another shape of the API (see kinds/events.py). `managed`: the owners of its fields,
+    which stand in its metadata wherever somebody reads them, and not in `object`.
     """
 
     key: Key
@@ -50,11 +52,20 @@ class Version(msgspec.Struct, eq=False):
     twin: Version | None = None
     _body: bytes = b""
     _size_bytes: int = 0
+    managed: Managed = ()
 
     @property
     def object(self) -> Json:
-        found: Json = msgspec.json.decode(self._body) if self._object is None else self._object
+        if self._object is not None:
+            return self._object
+        found: Json = msgspec.json.decode(self._body)
+        if self.managed:
+            del found["metadata"]["managedFields"]
         return found
+
+    def whole(self) -> Json:
+        """The object with its managed fields."""
+        return _with_managed(self.object, shown(self.managed)) if self.managed else self.object
 
     @property
     def namespace(self) -> str:
@@ -72,8 +83,10 @@ class Version(msgspec.Struct, eq=False):
         return uid
 
     def body(self) -> bytes:
-        """The JSON of the object."""
-        self._body = self._body or encode(self._object)
+        """The JSON of the whole object."""
+        if not self._body:
+            value = self.object
+            self._body = encode(_with_managed(value, encodable(self.managed)) if self.managed else value)
         return self._body
 
     @property
@@ -90,7 +103,11 @@ class Version(msgspec.Struct, eq=False):
     def at(self, revision: int) -> Version:
         """The same object at another revision."""
         metadata = {**self.object["metadata"], "resourceVersion": str(revision)}
-        return Version(self.key, {**self.object, "metadata": metadata}, revision, self.node)
+        return Version(self.key, {**self.object, "metadata": metadata}, revision, self.node, managed=self.managed)
+
+
+def _with_managed(value: Json, entries: list[Json]) -> Json:
+    return {**value, "metadata": {**value["metadata"], "managedFields": entries}}
 
 
 class StoreChange(msgspec.Struct, eq=False):
@@ -205,13 +222,19 @@ class Collection:
         """Whether the namespace has any object."""
         return any(key[0] == namespace for key in self._items)
 
-    def put(self, key: Key, value: Json) -> Version:
-        """Store an object or a new version under `key`, which its metadata must name. Takes over `value`."""
+    def put(self, key: Key, value: Json, managed: Managed | None = None) -> Version:
+        """Store an object or a new version under `key`, which its metadata must name. Takes over `value`.
+
+        `managed`: the owners of its fields; None: those before.
+        """
         self._store.revision += 1
         revision = self._store.revision
         value["metadata"]["resourceVersion"] = str(revision)
         node = "" if self._by_node is None else value["spec"].get("nodeName") or ""
-        version, old = Version(key, value, revision, node), self._items.get(key)
+        old = self._items.get(key)
+        if managed is None:
+            managed = () if old is None else old.managed
+        version = Version(key, value, revision, node, managed=managed)
         self._items[key] = version
         self._tell(StoreChange(revision, old, version))
         if self._in_writing:

@@ -85,7 +85,8 @@ class DescribedStrategy(Strategy):
         twin = version.twin
         if not isinstance(twin, _Twin) or twin.resource is not resource:
             shown = _shown(resource, version.object)
-            twin = version.twin = _Twin(version.key, shown, version.revision, resource=resource)
+            twin = _Twin(version.key, shown, version.revision, managed=version.managed, resource=resource)
+            version.twin = twin
         return twin
 
     def stored(self, resource: ServedResource, value: Json) -> Json:

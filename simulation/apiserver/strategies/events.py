@@ -33,7 +33,8 @@ class EventStrategy(Strategy):
             return version
         if version.twin is None:
             value = {_NEW_NAMES.get(name, name): part for name, part in version.object.items()}
-            version.twin = Version(version.key, {**value, "apiVersion": resource.api_version}, version.revision)
+            shown = {**value, "apiVersion": resource.api_version}
+            version.twin = Version(version.key, shown, version.revision, managed=version.managed)
         return version.twin
 
     def stored(self, resource: ServedResource, value: Json) -> Json:

@@ -10,11 +10,19 @@ from typing import Any
 import msgspec
 
 from simulation.apiserver.admission.webhooks import review_part
+from simulation.apiserver.fields.applying import Apply
+from simulation.apiserver.fields.comparison import compared
+from simulation.apiserver.fields.managers import Managed, after_update, applier, last_of_each, updater
+from simulation.apiserver.fields.published import published_type
+from simulation.apiserver.fields.scaling import API_VERSION, of_object, of_scale
+from simulation.apiserver.fields.types import FieldType
+from simulation.apiserver.pipeline.apply import apply_to, check_configuration_kind
 from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.pipeline.manage import check_manager, manager_of
 from simulation.apiserver.pipeline.patch import check_media, patched
 from simulation.apiserver.pipeline.write import write_value
 from simulation.apiserver.requests.answers import Answer, JsonAnswer
-from simulation.apiserver.requests.bodies import media_of
+from simulation.apiserver.requests.bodies import APPLY, media_of
 from simulation.apiserver.requests.calls import ResourceCall, Target, call_to
 from simulation.apiserver.schemas.json_paths import find_all, names_of, parse_path
 from simulation.apiserver.status import Json, bad_request, internal_error, invalid, invalid_value
@@ -29,10 +37,16 @@ def scale(context: Context, call: ResourceCall) -> Answer:
     assert described.scale is not None
     old = context.find(call)
     shown = context.shape(call.resource)(old).object
-    before = _scale_of(shown, described.scale)
     if call.verb == "get":
-        return JsonAnswer(before)
-    if call.verb == "patch":
+        return JsonAnswer(_scale_of(shown, described.scale))
+    before = _scale_of(shown, described.scale, may_lack=True)
+    media = media_of(call.request.content_type) if call.verb == "patch" else ""
+    check_manager(call, media)
+    names = names_of(parse_path(described.scale["specReplicasPath"])) or ()
+    owners = of_scale(last_of_each(old.managed), names)
+    if media == APPLY:
+        wanted, owners = _applied(context, call, before, owners)
+    elif call.verb == "patch":
         check_media(call.resource, media_of(call.request.content_type))
         wanted = patched(call, before)
     else:
@@ -47,19 +61,51 @@ def scale(context: Context, call: ResourceCall) -> Answer:
     if replicas < 0:
         cause = invalid_value("spec.replicas", replicas, "should be a non-negative integer")
         raise invalid(call.resource, call.name, [cause])
-    new = _with(shown, names_of(parse_path(described.scale["specReplicasPath"])) or (), replicas)
+    new = _with(shown, names, replicas)
     new["metadata"] = {**shown["metadata"], **{name: metadata[name] for name in ("uid", "resourceVersion")}}
     target = Target(call.resource, call.namespace, call.name)
     request = msgspec.structs.replace(call.request, admission=None)
     whole = call_to(target, request, "update", call.query, call.dry_run)
-    version = write_value(context, whole, old, new)
+    if media != APPLY and owners:
+        changed = compared(before, {**before, "spec": {"replicas": replicas}}, _scale_type())
+        manager = updater(manager_of(call), API_VERSION, "scale")
+        owners = after_update(owners, lambda _: changed, manager, context.core.timestamp())
+    managed = of_object(last_of_each(old.managed), owners, names, call.resource.api_version)
+    version = write_value(context, whole, old, new, managed)
     answer = _scale_of(context.shape(call.resource)(version).object, described.scale)
     return JsonAnswer(answer, warnings=tuple(whole.warnings))
 
 
-def _scale_of(value: Json, paths: Any) -> Json:
-    """The Scale of an object. Raises StatusError (500) where it does not say how many replicas it wants."""
+def _scale_type() -> FieldType:
+    found = published_type(API_VERSION, "Scale")
+    assert found is not None
+    return found
+
+
+def _applied(context: Context, call: ResourceCall, before: Json, owners: Managed) -> tuple[Json, Managed]:
+    """The Scale and its owners after a server-side apply. Raises StatusError (400, 409)."""
+    configuration = check_configuration_kind(call.object_body(), API_VERSION, "Scale")
+    asked = Apply(
+        kind=_scale_type(),
+        api_version=API_VERSION,
+        manager=applier(call.query.get("fieldManager", ""), "scale"),
+        force=call.flag("force"),
+        now=context.core.timestamp(),
+        allowed=lambda fields: fields,
+        changes_of=lambda one, other: lambda _: compared(one, other, _scale_type()),
+    )
+    done = apply_to(asked, before, configuration, owners)
+    return done.value, done.managed
+
+
+def _scale_of(value: Json, paths: Any, *, may_lack: bool = False) -> Json:
+    """The Scale of an object.
+
+    Raises StatusError (500) where the object does not say how many replicas it wants, unless it `may_lack` that.
+    """
     found = {name: next(find_all(value, parse_path(path)), None) for name, path in paths.items()}
+    if found["specReplicasPath"] is None and may_lack:
+        found["specReplicasPath"] = 0
     if found["specReplicasPath"] is None:
         raise internal_error(f'the spec replicas field "{paths["specReplicasPath"]}" does not exist')
     status: Json = {"replicas": found["statusReplicasPath"] or 0}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulation.apiserver.pipeline.apply import remember
 from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.pipeline.manage import check_manager
 from simulation.apiserver.pipeline.patch import check_media
 from simulation.apiserver.pipeline.write import write
 from simulation.apiserver.requests.answers import ObjectAnswer
@@ -14,11 +14,13 @@ from simulation.apiserver.store.store import Version
 
 def create(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Raises StatusError."""
+    check_manager(call)
     return _answered(context, call, None)
 
 
 def update(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Raises StatusError."""
+    check_manager(call)
     return _answered(context, call, _old(context, call, may_create=call.resource.create_on_update))
 
 
@@ -26,10 +28,8 @@ def patch(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Raises StatusError."""
     media = media_of(call.request.content_type)
     check_media(call.resource, media)
-    answer = _answered(context, call, _old(context, call, may_create=media == APPLY))
-    if media == APPLY and not call.dry_run:
-        remember(context, call, answer.version)
-    return answer
+    check_manager(call, media)
+    return _answered(context, call, _old(context, call, may_create=media == APPLY))
 
 
 def _answered(context: Context, call: ResourceCall, old: Version | None) -> ObjectAnswer:

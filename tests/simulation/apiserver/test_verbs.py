@@ -107,7 +107,8 @@ def test_a_patch_for_another_uid_is_refused(server: Server) -> None:
 def test_a_patch_moves_no_object(server: Server, part: str, media: str, field: str, told: str) -> None:
     made = server.make_pod()
     server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})
-    answer = server.ask("PATCH", f"{PODS}/web{part}", {"metadata": {field: "other"}}, content_type=media)
+    patch = {"apiVersion": "v1", "kind": "Pod", "metadata": {field: "other"}}
+    answer = server.ask("PATCH", f"{PODS}/web{part}", patch, content_type=media, fieldManager="m")
     assert (answer.code, answer.message) == (400, told)
     assert server.get("/api/v1/pods").value["items"] == [made]
 
@@ -131,7 +132,8 @@ def test_a_patch_gives_no_namespace_to_a_cluster_object(server: Server) -> None:
 @pytest.mark.parametrize(("method", "media"), [("PATCH", APPLY), ("PUT", JSON)])
 def test_an_object_created_at_a_path_must_have_its_name(server: Server, method: str, media: str) -> None:
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-    answer = server.ask(method, f"{leases}/web", {"metadata": {"name": "other"}}, content_type=media)
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "other"}}
+    answer = server.ask(method, f"{leases}/web", lease, content_type=media, fieldManager="m")
     assert (answer.code, answer.message) == (
         400,
         "the name of the object (other) does not match the name on the URL (web)",

@@ -72,11 +72,13 @@ class Server:
         *,
         content_type: str = JSON,
         user: ApiUser | None = None,
+        user_agent: str = "",
         **query: str,
     ) -> Asked:
         data = b"" if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
         pairs = tuple((name.rstrip("_"), value) for name, value in query.items())
-        return Asked(self.server.handle(ApiRequest(method, path, pairs, data, content_type, user or self.user)))
+        asked = ApiRequest(method, path, pairs, data, content_type, user or self.user, user_agent=user_agent)
+        return Asked(self.server.handle(asked))
 
     def get(self, path: str, **query: str) -> Asked:
         return self.ask("GET", path, None, content_type=JSON, user=None, **query)

@@ -87,7 +87,7 @@ def test_all_faults_of_manifests_are_reported_at_once(shared: Cluster, tmp_path:
         shared.apply(tmp_path)
     told = str(refused.value)
     assert 'a.yaml:2: no matches for kind "Site" in version "example.com/v1"' in told
-    assert 'unknown field "date"' in told
+    assert ".date: field not declared in schema" in told
     assert 'namespaces "nowhere" not found' in told
     for path, why in (("none.yaml", "there is no file or folder"), ("empty", "has no file that ends in .yaml")):
         (tmp_path / "empty").mkdir(exist_ok=True)

@@ -141,7 +141,7 @@ def test_apply_merges_lists_as_the_schema_says() -> None:
 
     def applied(manager: str, **spec: Any) -> Any:
         body = widget(spec=spec)
-        answer = server.ask("PATCH", LAMP, body, content_type=APPLY, fieldManager=manager)
+        answer = server.ask("PATCH", LAMP, body, content_type=APPLY, fieldManager=manager, force="true")
         assert answer.code in (200, 201), answer.value
         return answer.value["spec"]
 
@@ -152,6 +152,8 @@ def test_apply_merges_lists_as_the_schema_says() -> None:
     assert (sorted(both["tags"]), both["plain"]) == (["one", "two"], ["q"])
     left = applied("b", ports=[], tags=[], plain=["q"])
     assert ([port["name"] for port in left["ports"]], left["tags"]) == (["x"], ["one"])
+    refused = server.ask("PATCH", LAMP, widget(spec={"plain": ["r"]}), content_type=APPLY, fieldManager="a")
+    assert (refused.code, refused.value["details"]["causes"][0]["field"]) == (409, ".spec.plain")
 
 
 def test_unknown_fields_are_pruned_and_told_of(server: Server) -> None:

@@ -71,8 +71,6 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid
     """Dotted paths whose change raises the generation; `*` is all but metadata and parts."""
     first_generation: int = -1
     """The generation of a new object; 0 for none. By default 1 where something raises it."""
-    fixed: tuple[str, ...] = ()
-    """Fields of the spec that do not change once they are set."""
     create_on_update: bool = False
     """Whether PUT creates an object that does not exist."""
     blind_update: bool = True

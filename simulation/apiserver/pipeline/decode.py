@@ -7,7 +7,7 @@ from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.manage import type_of
 from simulation.apiserver.pipeline.stage import Write
 from simulation.apiserver.schemas.go_types import GoTypeError, check_metadata, check_types
-from simulation.apiserver.status import Json, bad_request
+from simulation.apiserver.status import Json, bad_request, conflict
 from simulation.apiserver.strategies.metadata import check_name, check_namespace, is_same, strip_new, typed
 from simulation.apiserver.strategies.strategy import cannot_handle
 
@@ -29,6 +29,9 @@ def decode_object(this: Write) -> None:
     if before is None:
         if call.name:
             check_name(call.name, metadata)
+            if call.verb == "patch" and metadata.get("uid"):
+                why = f"the provided object specified uid {metadata['uid']}, and no existing object was found"
+                raise conflict(resource, call.name, f"uid mismatch: {why}")
             metadata.pop("resourceVersion", None)
         check_namespace(resource, call.namespace, metadata)
         strip_new(metadata, dry_run=call.dry_run)
@@ -36,7 +39,7 @@ def decode_object(this: Write) -> None:
         check_namespace(resource, before["metadata"].get("namespace", ""), metadata)
         check_name(call.name, metadata)
     if not _is_known(this, value):
-        if isinstance(call.request.body, bytes):
+        if isinstance(call.request.body, bytes) or resource.described is not None:
             _check_types(resource, value)
         this.strategy.decode(call, before, value)
 

@@ -15,19 +15,23 @@ from typing import Any
 import msgspec
 import yaml
 
-from simulation.apiserver.rules import causes
+from simulation.apiserver.rules import causes, checks, kind_checks
 from simulation.apiserver.rules.causes import Cause
-from simulation.apiserver.rules.checks import CHECKS, Seen
+from simulation.apiserver.rules.seen import Seen
 from simulation.apiserver.rules.spelling import FORMS
 
 HERE = Path(__file__).parent / "kinds"
-_FORBIDDEN = "Forbidden: "
+CHECKS = checks.CHECKS | kind_checks.CHECKS
 
 
 class Union(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of these fields one must be there. `none`: the cause without any, `more`: at each one too many."""
 
     fields: tuple[str, ...]
+    names: Mapping[str, str] = {}
+    """Fields that a cause calls otherwise."""
+    free: tuple[str, ...] = ()
+    """Fields that may be there beside others."""
     none: str | None = None
     more: str | None = None
 
@@ -35,8 +39,9 @@ class Union(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One rule. `at`: a path from the value of the type; `*` for each item of a list or value of a map.
 
-    It applies if the fields `when` have (one of) these values, the fields `has` are not empty, those of `lacks` are,
-    and `on` is the write ("create" or "update"). Then come the forms, in this order.
+    It applies if the fields `when` have (one of) these values and those of `unless` have not. The fields `has` are not
+    empty, those of `lacks` are. `write` is that of the request ("create" or "update"). Then come the forms, in this
+    order.
     """
 
     at: str = ""
@@ -44,7 +49,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unless: Mapping[str, Any] = {}
     has: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
-    on: str = ""
+    write: str = ""
     field: str | None = None
     """The path in the cause, from the value of the type, where it is not `at`."""
     absent: Any = None
@@ -56,14 +61,30 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why it must be there, though it may be empty."""
     forbidden: str | None = None
     """Why it may not be there."""
+    banned: str | None = None
+    """Why it may not be there, even if there is nothing in it."""
+    hidden: str | None = None
+    """Why it is wrong, under these conditions; upstream shows an empty text."""
     wrong: str | None = None
     """Why any value is invalid, under these conditions."""
+    wrong_all: str | None = None
+    """Why the value is invalid as a whole; upstream does not show it."""
+    missing: str | None = None
+    """Why a value counts as missing, under these conditions."""
+    not_one_of: tuple[str, ...] = ()
+    """The supported values that the cause names, under these conditions."""
+    above: str = ""
+    """It must be greater than that field."""
+    no_less_than: str = ""
+    """It must not be less than that field."""
     immutable: bool | str = False
     """It may not change; a text is the reason of a `Forbidden`."""
     once: bool = False
     """With `immutable`: an empty value may change."""
     but: tuple[str, ...] = ()
     """With `immutable`: these fields of the value may change."""
+    only: tuple[str, ...] = ()
+    """With `immutable`: only these may not."""
     enum: tuple[str, ...] | None = None
     form: str = ""
     """See `spelling.FORMS`."""
@@ -78,6 +99,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Items at most."""
     unique: str | None = None
     """Items of a list have nothing twice: the field that tells them apart, "." for the items."""
+    whole: bool = False
+    """With `unique`: the cause names the item, not its field."""
     one_of: Union | None = None
     type: str = ""
     """The rules of a type."""
@@ -156,7 +179,7 @@ def _of_list(rules: Sequence[Rule], seen: Seen) -> Iterator[Cause]:
 
 
 def _applies(rule: Rule, seen: Seen) -> bool:
-    if rule.on and (rule.on == "update") != (seen.root_before is not None):
+    if rule.write and (rule.write == "update") != (seen.root_before is not None):
         return False
     value = seen.value
     return (
@@ -191,20 +214,31 @@ def _of_rule(rule: Rule, seen: Seen, above: Seen) -> Iterator[Cause]:
         return
     if rule.present is not None and value is None:
         yield causes.required(field, rule.present)
+    if rule.missing is not None:
+        yield causes.required(field, rule.missing)
     if rule.one_of is not None:
         yield from _of_union(rule.one_of, value, field)
     if value is None:
         return
     if rule.forbidden is not None and not is_empty(value):
         yield causes.forbidden(field, rule.forbidden)
+    if rule.banned is not None:
+        yield causes.forbidden(field, rule.banned)
+    if rule.hidden is not None:
+        yield causes.invalid(field, "", rule.hidden)
     if rule.wrong is not None:
         yield causes.invalid(field, value, rule.wrong)
+    if rule.wrong_all is not None:
+        yield "FieldValueInvalid", f"Invalid value: {rule.wrong_all}", field
+    if rule.not_one_of:
+        yield causes.not_supported(field, value, rule.not_one_of)
     if rule.enum is not None and value not in rule.enum and (value != "" or rule.absent == ""):
         yield causes.not_supported(field, value, rule.enum)
     if rule.form and isinstance(value, str) and (value or rule.absent == ""):
         yield from _of_form(rule, value, field)
     if isinstance(value, int) and not isinstance(value, bool):
         yield from _of_number(rule, value, field)
+        yield from _of_others(rule, value, field, above)
     if rule.longest is not None and isinstance(value, str) and len(value.encode()) > rule.longest:
         yield causes.too_long(field, rule.longest)
     if rule.items is not None and isinstance(value, list | dict) and len(value) > rule.items:
@@ -214,7 +248,7 @@ def _of_rule(rule: Rule, seen: Seen, above: Seen) -> Iterator[Cause]:
     if rule.check:
         yield from CHECKS[rule.check](seen)
     if rule.unique is not None and isinstance(value, list):
-        yield from _twice(rule.unique, value, field)
+        yield from _twice(rule, value, field)
 
 
 def _of_change(rule: Rule, seen: Seen, field: str) -> Iterator[Cause]:
@@ -223,6 +257,8 @@ def _of_change(rule: Rule, seen: Seen, field: str) -> Iterator[Cause]:
         return
     if rule.but:
         now, was = ({name: part for name, part in (one or {}).items() if name not in rule.but} for one in (now, was))
+    if rule.only:
+        now, was = ({name: (one or {}).get(name) for name in rule.only} for one in (now, was))
     if not same(now, was):
         if isinstance(rule.immutable, str):
             yield causes.forbidden(field, rule.immutable)
@@ -236,14 +272,19 @@ def _of_union(union: Union, value: Any, field: str) -> Iterator[Cause]:
     if not there and union.none is not None:
         yield causes.required(field, union.none)
     if union.more is not None:
-        yield from (causes.forbidden(f"{field}.{name}" if field else name, union.more) for name in there[1:])
+        yield from (
+            causes.forbidden(f"{field}.{union.names.get(name, name)}", union.more)
+            for name in there[1:]
+            if name not in union.free
+        )
 
 
 def _of_form(rule: Rule, value: str, field: str) -> Iterator[Cause]:
     faults = FORMS[rule.form](value)
     if faults and rule.says is not None:
         faults = [rule.says]
-    yield from (causes.invalid(field, value, why) for why in faults)
+    shown = value.lower() if rule.form.startswith("lowered") else value
+    yield from (causes.invalid(field, shown, why) for why in faults)
 
 
 def _of_number(rule: Rule, value: int, field: str) -> Iterator[Cause]:
@@ -257,12 +298,21 @@ def _of_number(rule: Rule, value: int, field: str) -> Iterator[Cause]:
         yield causes.invalid(field, value, rule.says or f"must be between {low} and {high}, inclusive")
 
 
-def _twice(key: str, items: Sequence[Any], field: str) -> Iterator[Cause]:
-    seen: list[Any] = []
+def _of_others(rule: Rule, value: int, field: str, above: Seen) -> Iterator[Cause]:
+    if rule.above and value <= (at(above.value, rule.above) or 0):
+        yield causes.invalid(field, value, f"must be greater than {rule.above.rpartition('.')[2]}")
+    least = at(above.value, rule.no_less_than) if rule.no_less_than else None
+    if least is not None and value < least:
+        yield causes.invalid(field, value, f"must be greater than or equal to `{rule.no_less_than.rpartition('.')[2]}`")
+
+
+def _twice(rule: Rule, items: Sequence[Any], field: str) -> Iterator[Cause]:
+    key, seen = rule.unique or ".", list[Any]()
     for number, item in enumerate(items):
         found = item if key == "." else at(item, key)
         if found in seen and not is_empty(found):
-            yield causes.duplicate(f"{field}[{number}]" if key == "." else f"{field}[{number}].{key}", found)
+            place = f"{field}[{number}]"
+            yield causes.duplicate(place if rule.whole or key == "." else f"{place}.{key}", found)
         seen.append(found)
 
 

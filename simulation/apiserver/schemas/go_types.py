@@ -52,6 +52,11 @@ def check_types(api_version: str, kind: str, value: Mapping[str, Any]) -> None:
         _struct(name, value, "")
 
 
+def has_go_type(api_version: str, kind: str) -> bool:
+    """Whether `check_types` knows the kind."""
+    return f"{api_version}/{kind}" in message_kinds()
+
+
 def check_metadata(value: Any) -> None:
     """Check the metadata of an object of any kind. Raises GoTypeError."""
     _struct(f"{META}.ObjectMeta", value, "metadata")

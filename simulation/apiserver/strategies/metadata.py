@@ -31,7 +31,7 @@ def typed(resource: ServedResource, value: Json) -> Json:
     Raises StatusError (400).
     """
     own = without_nulls(value)
-    _check_type(resource, own)
+    check_type(resource, own)
     metadata = own.get("metadata", {})
     if not isinstance(metadata, dict):
         raise bad_request("the metadata of the object is not an object")
@@ -48,7 +48,7 @@ def typed(resource: ServedResource, value: Json) -> Json:
     return {**own, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
 
 
-def _check_type(resource: ServedResource, value: Json) -> None:
+def check_type(resource: ServedResource, value: Json) -> None:
     """Check that the object is of that kind and version, as far as it says. Raises StatusError (400)."""
     kind, version = value.get("kind") or resource.kind, value.get("apiVersion") or resource.api_version
     if (kind, version) == (resource.kind, resource.api_version):

@@ -10,12 +10,10 @@ from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.schemas.kind_schema import KindSchema
-from simulation.apiserver.status import Json, invalid, invalid_value
+from simulation.apiserver.status import Json
 from simulation.apiserver.strategies.described import DescribedStrategy
 from simulation.apiserver.strategies.pod_specs import work_out
 from simulation.apiserver.strategies.strategy import faults_as_invalid, undecodable
-
-_NOT_SELECTED = "`selector` does not match template `labels`"
 
 
 class PublishedStrategy(DescribedStrategy):
@@ -58,12 +56,6 @@ class PublishedStrategy(DescribedStrategy):
         if worked.faults:
             faults = [DocumentError(f"$.{where}{one.path[1:]}", one.reason, one.hint) for one in worked.faults]
             raise faults_as_invalid(call.resource, name, faults)
-        labels = (template.get("metadata") or {}).get("labels") or {}
-        selector = _at(value, (*path[:-1], "selector")) or {}
-        wanted = selector.get("matchLabels")
-        if isinstance(wanted, dict) and any(labels.get(key) != label for key, label in wanted.items()):
-            cause = invalid_value(f"{where}.metadata.labels", labels, _NOT_SELECTED)
-            raise invalid(call.resource, name, [cause])
 
     def _template(self, value: Json) -> Json | None:
         """The pod template of an object, if it has a spec."""

@@ -20,7 +20,7 @@ from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.bodies import APPLY, STRATEGIC, media_of
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.rules import causes
-from simulation.apiserver.status import NOTHING, Json, StatusError, bad_request, forbidden_field, invalid
+from simulation.apiserver.status import NOTHING, Json, StatusError, bad_request, invalid
 from simulation.apiserver.store.store import Version
 
 
@@ -74,17 +74,7 @@ class Strategy:
             del value["status"]
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        """Refuse a wrong object and a forbidden change; metadata have been checked. Raises StatusError (422)."""
-        if before is None or not call.resource.fixed or call.target.subresource:
-            return
-        was, now, kind = before.get("spec") or {}, value.get("spec") or {}, call.resource.singular
-        causes = [
-            forbidden_field(f"spec.{field}", f"{kind} updates may not change what was set")
-            for field in call.resource.fixed
-            if was.get(field) and was[field] != now.get(field)
-        ]
-        if causes:
-            raise invalid(call.resource, call.name, causes)
+        """Refuse what the rules of the kind let pass. Raises StatusError (422)."""
 
     # --- deletion -----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from simulation.apiserver.requests.answers import ObjectAnswer
 from simulation.apiserver.requests.bodies import APPLY, media_of
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.store.store import Version
+from simulation.apiserver.strategies.metadata import check_type
 
 
 def create(context: Context, call: ResourceCall) -> ObjectAnswer:
@@ -21,6 +22,8 @@ def create(context: Context, call: ResourceCall) -> ObjectAnswer:
 def update(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Raises StatusError."""
     check_manager(call)
+    if not call.target.subresource:
+        check_type(call.resource, call.object_body())
     return _answered(context, call, _old(context, call, may_create=call.resource.create_on_update))
 
 

@@ -145,7 +145,8 @@ def test_an_agent_may_read_node_secrets_of_claimed_volumes_and_no_controller_sec
     secrets = {"nodeStageSecretRef": "stage", "controllerPublishSecretRef": "controller"}
     csi = {name: {"namespace": "default", "name": secret} for name, secret in secrets.items()}
     claim = {"namespace": "default", "name": "claim"}
-    spec = {"csi": {"driver": "d", "volumeHandle": "h", **csi}, "claimRef": claim}
+    size = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
+    spec = {**size, "csi": {"driver": "d", "volumeHandle": "h", **csi}, "claimRef": claim}
     server.ask("POST", "/api/v1/persistentvolumes", {"metadata": {"name": "pv"}, "spec": spec})
     for name, code in (("stage", 200), ("controller", 403)):
         server.ask("POST", f"{CORE}/secrets", {"metadata": {"name": name}})

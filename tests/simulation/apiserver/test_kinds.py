@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from typing import Any
 
@@ -291,7 +292,8 @@ def test_a_node_that_falls_silent_is_unknown(server: Server) -> None:
 
 def test_a_certificate_request_notes_who_asks_and_is_approved_in_a_part_of_its_own(server: Server) -> None:
     path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-    spec = {"request": "eA==", "signerName": "x.io/y", "usages": ["client auth"], "username": "somebody"}
+    request = base64.b64encode(b"-----BEGIN CERTIFICATE REQUEST-----").decode()
+    spec = {"request": request, "signerName": "x.io/y", "usages": ["client auth"], "username": "somebody"}
     made = server.ask("POST", path, {"metadata": {"name": "c"}, "spec": spec}).value
     assert made["spec"]["username"] == "kubernetes-admin"
     condition = {"type": "Approved", "status": "True", "reason": "x", "message": "y"}

@@ -47,8 +47,12 @@ STABLE = {
 }
 """The kinds that a server of 1.36 has without any option: those of the stable versions."""
 CONTAINERS = [{"name": "main", "image": "nginx"}]
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 SEEDS = seeds("")
 MORE: Mapping[str, Any] = {
+    "admissionregistration.k8s.io/v1/mutatingadmissionpolicies": {
+        "spec": {"matchConstraints": {"resourceRules": [RULE]}, "mutations": [], "reinvocationPolicy": "Never"}
+    },
     "apps/v1/controllerrevisions": {"data": {}},
     "networking.k8s.io/v1/ipaddresses": {
         "$name": "10.9.0.1",
@@ -157,7 +161,9 @@ def test_a_claim_template_may_have_the_name_of_a_volume_of_its_template() -> Non
     container = {**CONTAINERS[0], "volumeMounts": [{"name": "data", "mountPath": "/data"}]}
     kept = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     value = smallest(next(one for one in PUBLISHED if one.kind == "StatefulSet"))
-    value["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": {}}]
+    value["spec"]["volumeClaimTemplates"] = [
+        {"metadata": {"name": "data"}, "spec": SEEDS["v1/persistentvolumeclaims"]["spec"]}
+    ]
     for volumes in ([], [kept]):
         value["metadata"]["name"] = f"with-{len(volumes)}"
         value["spec"]["template"]["spec"] = {"containers": [container], "volumes": volumes}

@@ -1,0 +1,381 @@
+"""Rules of single kinds that no form of the data can say: a function each, as in `checks`. Pure."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from simulation.apiserver.rules import causes
+from simulation.apiserver.rules.causes import Cause
+from simulation.apiserver.rules.checks import labels_of, of_containers
+from simulation.apiserver.rules.seen import Check, Seen, field_of, registry
+from simulation.apiserver.rules.spelling import (
+    address,
+    label,
+    label_key,
+    label_value,
+    percent,
+    port_name,
+    subdomain,
+    wildcard_subdomain,
+)
+
+CHECKS: dict[str, Check] = {}
+"""The functions by the names that rules use."""
+check = registry(CHECKS)
+
+# --- flow control, access, certificates -----------------------------------------------------------------------------
+
+_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
+
+
+@check
+def flow_verbs(seen: Seen) -> Iterator[Cause]:
+    """`*` stands alone; others are verbs of requests."""
+    verbs = seen.value or []
+    if "*" in verbs:
+        if len(verbs) > 1:
+            yield causes.invalid(seen.path, verbs, "if '*' is present, must not specify other verbs")
+    elif not set(verbs) <= set(_VERBS):
+        yield causes.not_supported(seen.path, verbs, _VERBS)
+
+
+@check
+def flow_path(seen: Seen) -> Iterator[Cause]:
+    text = seen.value
+    if text == "*":
+        return
+    if not text:
+        yield causes.invalid(seen.path, text, "must not be empty")
+    elif not text.startswith("/"):
+        yield causes.invalid(seen.path, text, "must start with slash")
+    elif " " in text:
+        yield causes.invalid(seen.path, text, "must not contain white-space")
+
+
+@check
+def aggregated_selector(seen: Seen) -> Iterator[Cause]:
+    if labels_of(seen.value) is None:
+        yield causes.invalid(seen.path, None, "invalid label selector.")
+
+
+@check
+def certificate_request(seen: Seen) -> Iterator[Cause]:
+    """PEM of a certificate request; what is in it is not looked at."""
+    text = seen.value or ""
+    if b"-----BEGIN CERTIFICATE REQUEST-----" not in base64.b64decode(text or ""):
+        yield causes.invalid(seen.path, seen.value, "PEM block type must be CERTIFICATE REQUEST")
+
+
+@check
+def signer_name(seen: Seen) -> Iterator[Cause]:
+    """A DNS name of two parts, a slash and a path: `example.com/signer`."""
+    text = seen.value
+    host, slash, path = text.partition("/")
+    if not slash or "/" in path:
+        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        yield causes.invalid(seen.path, text, why)
+        return
+    parts = host.split(".")
+    for part in parts:
+        yield from (causes.invalid(seen.path, host, f'validating label "{part}": {why}') for why in label(part))
+    if len(parts) < 2:
+        yield causes.invalid(seen.path, host, "should be a domain with at least two segments separated by dots")
+    faults = [] if path and all(label(each) == [] for each in path.split(".")) else subdomain(path)
+    for why in faults:
+        yield causes.invalid(seen.path, path, f'validating label "{path}": {why}')
+
+
+@check
+def amount_or_percent(seen: Seen) -> Iterator[Cause]:
+    """A number of pods, or a share of them."""
+    value = seen.value
+    if isinstance(value, str):
+        yield from (causes.invalid(seen.path, value, why) for why in percent(value))
+        if not percent(value) and int(value[:-1]) > 100:
+            yield causes.invalid(seen.path, value, "must not be greater than 100%")
+    elif isinstance(value, int) and value < 0:
+        yield causes.invalid(seen.path, value, causes.NOT_NEGATIVE)
+
+
+# --- storage and nodes ----------------------------------------------------------------------------------------------
+
+
+@check
+def not_negative_amount(seen: Seen) -> Iterator[Cause]:
+    if str(seen.value or "").startswith("-"):
+        yield causes.invalid(seen.path, str(seen.value), causes.NOT_NEGATIVE)
+
+
+@check
+def topologies(seen: Seen) -> Iterator[Cause]:
+    """Terms of labels, each different from those before it."""
+    terms: list[Any] = []
+    for number, term in enumerate(seen.value or ()):
+        at, keys = f"{seen.path}[{number}].matchLabelExpressions", []
+        wanted = {}
+        for place, one in enumerate(term.get("matchLabelExpressions") or ()):
+            key, values = one.get("key", ""), one.get("values") or []
+            if not values:
+                yield causes.required(f"{at}[{place}].values")
+            for index, value in enumerate(values):
+                if value in values[:index]:
+                    yield causes.duplicate(f"{at}[{place}].values[{index}]", value)
+            yield from (causes.invalid(f"{at}[{place}].key", key, why) for why in label_key(key))
+            if key in keys:
+                yield causes.duplicate(f"{at}[{place}].key", key)
+            keys.append(key)
+            wanted[key] = sorted(values)
+        if wanted in terms:
+            yield causes.duplicate(at, "")
+        terms.append(wanted)
+
+
+@check
+def keys_twice(seen: Seen) -> Iterator[Cause]:
+    """A key that a driver of a node says twice is a fault of the driver."""
+    keys = field_of(seen.value, "topologyKeys") or []
+    for number, key in enumerate(keys):
+        if key in keys[:number]:
+            yield causes.duplicate(seen.path, key)
+
+
+@check
+def standard_overhead(seen: Seen) -> Iterator[Cause]:
+    for name in seen.value or {}:
+        yield from of_containers(name, f"overhead.limits[{name}]")
+
+
+@check
+def taints(seen: Seen) -> Iterator[Cause]:
+    """Upstream calls their place `metadata.taints`."""
+    known = []
+    for number, one in enumerate(seen.value or ()):
+        at, key, effect = f"metadata.taints[{number}]", one.get("key", ""), one.get("effect", "")
+        yield from (causes.invalid(f"{at}.key", key, why) for why in label_key(key))
+        value = one.get("value") or ""
+        yield from (causes.invalid(f"{at}.value", value, why) for why in label_value(value))
+        if not effect:
+            yield causes.required(f"{at}.effect")
+        elif effect not in _EFFECTS:
+            yield causes.not_supported(f"{at}.effect", effect, _EFFECTS)
+        if (key, effect) in known:
+            shown = {"Key": key, "Value": value, "Effect": effect, "TimeAdded": one.get("timeAdded")}
+            reason, message, field = causes.duplicate(at, shown)
+            yield reason, f"{message}: taints must be unique by key and effect pair", field
+        known.append((key, effect))
+
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+# --- networking -----------------------------------------------------------------------------------------------------
+
+
+@check
+def named_ports(seen: Seen) -> Iterator[Cause]:
+    """With several ports, each needs a name."""
+    ports = field_of(seen.value, "ports") or []
+    for number, port in enumerate(ports):
+        if len(ports) > 1 and not port.get("name"):
+            yield causes.required(f"{seen.join('ports')}[{number}].name")
+
+
+@check
+def unique_names(seen: Seen) -> Iterator[Cause]:
+    """Items have different names; no name is one, too."""
+    known: list[str] = []
+    for number, item in enumerate(seen.value or ()):
+        name = item.get("name") or ""
+        if name in known:
+            yield causes.duplicate(f"{seen.path}[{number}].name", name)
+        known.append(name)
+
+
+@check
+def slice_addresses(seen: Seen) -> Iterator[Cause]:
+    """Addresses are of the type that the slice says."""
+    kind = field_of(seen.value, "addressType")
+    for number, endpoint in enumerate(field_of(seen.value, "endpoints") or ()):
+        for place, text in enumerate(endpoint.get("addresses") or ()):
+            at = f"endpoints[{number}].addresses[{place}]"
+            if kind == "FQDN":
+                yield from (causes.invalid(at, text, why) for why in subdomain(text))
+                continue
+            faults = address(text)
+            yield from (causes.invalid(at, text, why) for why in faults)
+            if not faults and kind in ("IPv4", "IPv6") and (":" in text) != (kind == "IPv6"):
+                yield causes.invalid(at, text, f"must be an {kind} address")
+
+
+@check
+def ingress_host(seen: Seen) -> Iterator[Cause]:
+    text = seen.value
+    if not text:
+        return
+    if address(text) == ():
+        yield causes.invalid(seen.path, text, "must be a DNS name, not an IP address")
+        return
+    form = wildcard_subdomain if "*" in text else subdomain
+    yield from (causes.invalid(seen.path, text, why) for why in form(text))
+
+
+_BAD_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
+
+
+@check
+def absolute_path(seen: Seen) -> Iterator[Cause]:
+    text = seen.value or ""
+    if not text.startswith("/"):
+        yield causes.invalid(seen.path, text, "must be an absolute path")
+        return
+    for bad in _BAD_IN_PATHS:
+        if bad in text:
+            yield causes.invalid(seen.path, text, f"must not contain '{bad}'")
+    for bad in ("/..", "/."):
+        if text.endswith(bad):
+            yield causes.invalid(seen.path, text, f"cannot end with '{bad}'")
+
+
+@check
+def port_or_name(seen: Seen) -> Iterator[Cause]:
+    value = seen.value
+    if isinstance(value, str):
+        yield from (causes.invalid(seen.path, value, why) for why in port_name(value))
+    elif isinstance(value, int) and not 1 <= value <= 65535:
+        yield causes.invalid(seen.path, value, "must be between 1 and 65535, inclusive")
+
+
+@check
+def cidrs_unchanged(seen: Seen) -> Iterator[Cause]:
+    """A second network may be added; all else stays."""
+    if seen.root_before is None:
+        return
+    now, was = (field_of(field_of(one, "spec"), "cidrs") or [] for one in (seen.value, seen.before))
+    if len(was) == 1 and len(now) == 2:
+        now = now[:1]
+    if len(now) != len(was):
+        yield causes.invalid("spec.cidrs", now or None, causes.IMMUTABLE)
+        return
+    for number, (one, other) in enumerate(zip(now, was, strict=True)):
+        if one != other:
+            yield causes.invalid(f"spec.cidrs[{number}]", one, causes.IMMUTABLE)
+
+
+# --- events ---------------------------------------------------------------------------------------------------------
+
+_OLD_NAMES = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+}
+"""Of events.k8s.io: the names that causes use."""
+_UNSET = ("deprecatedFirstTimestamp", "deprecatedLastTimestamp", "deprecatedCount", "deprecatedSource")
+
+
+@check
+def namespace_of_event(seen: Seen) -> Iterator[Cause]:
+    """An event is where its object is; that of an object without a namespace is in `default`."""
+    where = seen.value["metadata"].get("namespace", "")
+    about = (seen.value.get("involvedObject") or seen.value.get("regarding") or {}).get("namespace") or ""
+    if about != where and not (not about and where in ("default", "kube-system")):
+        yield causes.invalid("involvedObject.namespace", "", "does not match event.namespace")
+
+
+@check
+def event(seen: Seen) -> Iterator[Cause]:
+    """A new event of events.k8s.io. The ones of core are not checked so."""
+    value = seen.value
+    yield from namespace_of_event(seen)
+    if not value.get("reportingController"):
+        yield causes.required("reportingController")
+    yield from (
+        causes.invalid("reportingController", value["reportingController"], why)
+        for why in (label_key(value["reportingController"]) if value.get("reportingController") else ())
+    )
+    for name in ("reportingInstance", "action", "reason"):
+        if not value.get(name):
+            yield causes.required(name)
+    kind = value.get("type") or ""
+    if kind not in ("Normal", "Warning"):
+        yield causes.invalid("type", "", f"has invalid value: {kind}")
+    for name in _UNSET:
+        found = value.get(name)
+        if found and (not isinstance(found, dict) or any(found.values())):
+            yield causes.invalid(_OLD_NAMES[name], "", "needs to be unset")
+    series = value.get("series")
+    if series is not None:
+        if (series.get("count") or 0) < 2:
+            yield causes.invalid("series.count", "", "should be at least 2")
+        if not series.get("lastObservedTime"):
+            yield causes.required("series.lastObservedTime")
+
+
+_FIXED_IN_EVENTS = (
+    ("involvedObject", "regarding"),
+    ("reason", "reason"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reason", "reason"),
+    ("type", "type"),
+    ("action", "action"),
+    ("related", "related"),
+    ("reportingController", "reportingController"),
+    ("reportingInstance", "reportingInstance"),
+)
+
+
+@check
+def event_unchanged(seen: Seen) -> Iterator[Cause]:
+    """Only the series of an event of events.k8s.io may change."""
+    yield from namespace_of_event(seen)
+    for shown, name in _FIXED_IN_EVENTS:
+        now, was = field_of(seen.value, name) or None, field_of(seen.before, name) or None
+        if now != was:
+            yield causes.invalid(shown, now, causes.IMMUTABLE)
+
+
+# --- devices --------------------------------------------------------------------------------------------------------
+
+
+@check
+def device_constraint(seen: Seen) -> Iterator[Cause]:
+    both = [name for name in ("matchAttribute", "distinctAttribute") if field_of(seen.value, name)]
+    if len(both) != 1:
+        why = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+        yield causes.required(seen.path, why)
+
+
+@check
+def extended_resource(seen: Seen) -> Iterator[Cause]:
+    """A name with a domain of its own, which no resource of Kubernetes has."""
+    text = seen.value
+    if text is None:
+        return
+    host, slash, name = text.partition("/")
+    own = host == "kubernetes.io" or host.endswith(".kubernetes.io") or text.startswith("requests.")
+    if not slash or own or label_key(text) or not re.fullmatch("[^/]+", name):
+        yield causes.invalid(seen.path, text, "must be a valid extended resource name")
+
+
+_CHOICES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
+
+
+@check
+def one_node_choice(seen: Seen) -> Iterator[Cause]:
+    """A slice says in one way which nodes have its devices."""
+    there = [name for name in _CHOICES if field_of(seen.value, name)]
+    why = f"exactly one of {', '.join(f'`{name}`' for name in _CHOICES)} is required"
+    if not there:
+        yield causes.required(seen.path, why)
+    elif len(there) > 1:
+        shown = "{" + ", ".join(f"`{name}`" for name in there) + "}"
+        yield causes.invalid(seen.path, shown, f"{why}, but multiple fields are set")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
+from config.caches import with_its_object
 from simulation.apiserver.fields.published import metadata_type
 from simulation.apiserver.fields.types import ANYTHING, ONE_VALUE, FieldType
 from simulation.apiserver.schemas.kind_schema import KindSchema
@@ -15,7 +15,7 @@ Schema = Mapping[str, Any]
 _OF_EVERY_OBJECT = ("apiVersion", "kind")
 
 
-@lru_cache(maxsize=256)
+@with_its_object
 def custom_type(described: KindSchema) -> FieldType:
     """The type of the objects of a definition."""
     return _type_of(described.schema, preserves=False, is_resource=True)

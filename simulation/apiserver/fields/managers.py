@@ -7,11 +7,11 @@ at a time. Each write takes the fields that it sets from all others, and gives t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
 
+from config.caches import KIB, kept
 from simulation.apiserver.fields.comparison import Comparison
 from simulation.apiserver.fields.sets import LEAF, Fields, read_fields, shared, united, without, written
 from simulation.apiserver.status import Json
@@ -19,7 +19,7 @@ from simulation.apiserver.status import Json
 APPLY, UPDATE = "Apply", "Update"
 FORM = "FieldsV1"
 BEFORE_FIRST_APPLY, ANCIENT = "before-first-apply", "ancient-changes"
-MANAGERS_AT_MOST = 1024
+MANAGERS_BYTES_AT_MOST = 256 * KIB
 UPDATERS_AT_MOST = 10
 """The entries of updates. The oldest ones become one entry."""
 NOBODYS: Fields = {
@@ -107,8 +107,8 @@ Changes: TypeAlias = Callable[[str], Comparison | None]
 """What a write has changed, in the fields of a version; None for a version that is not served."""
 
 
-@lru_cache(maxsize=MANAGERS_AT_MOST)
-def updater(name: str, api_version: str, subresource: str = "") -> Manager:
+@kept(MANAGERS_BYTES_AT_MOST)
+def updater(name: str, api_version: str, subresource: str) -> Manager:
     return Manager(name or "unknown", UPDATE, api_version, subresource)
 
 
@@ -198,7 +198,7 @@ def _capped(entries: list[Entry]) -> list[Entry]:
         buckets[entry.api_version] = entry
         if bucket is None:
             continue
-        manager = updater(ANCIENT, entry.api_version)
+        manager = updater(ANCIENT, entry.api_version, "")
         made = Entry(manager, entry.api_version, united(entry.fields, bucket.fields), entry.time)
         gone |= {id(entry), id(bucket)}
         entries = [*entries, made]

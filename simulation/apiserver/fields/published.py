@@ -19,6 +19,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -40,56 +41,54 @@ def _data() -> _Data:
 def published_type(api_version: str, kind: str) -> FieldType | None:
     """The type of a built-in kind; None for any other."""
     name = _data().kinds.get(f"{api_version}/{kind}")
-    return None if name is None else _named(name)
+    return None if name is None else _types()[name]
 
 
 def metadata_type() -> FieldType:
     """The type of the metadata of every object."""
-    return _named("meta.v1.ObjectMeta")
-
-
-_made: dict[str, FieldType] = {}
-"""At most one for each type in `types.json`; some refer to themselves."""
-
-
-def _named(name: str) -> FieldType:
-    found = _made.get(name)
-    if found is None:
-        found = _made[name] = FieldType(is_map=True, left_out=_NULL)
-        _fill(found, _data().types[name])
-    return found
-
-
-def _fill(made: FieldType, fields: dict[str, str]) -> None:
-    for name, text in fields.items():
-        if text.startswith("="):
-            made.defaults[name] = default = msgspec.json.decode(text[1:])
-            if not default:
-                made.there[name] = default
-        elif text.startswith("+"):
-            made.there[name] = None if text[1] in "[{" else {}
-        made.fields[name] = _type_of(text.removeprefix("+"))
+    return _types()["meta.v1.ObjectMeta"]
 
 
 _NULL = (type(None),)
 _LIST, _MAP = (list, *_NULL), (dict, *_NULL)
 """Null, an empty list and an empty map are nothing to Go; an empty struct is something."""
-_ONE_VALUE = FieldType(left_out=_NULL)
 
 
 @cache
-def _type_of(text: str) -> FieldType:
-    if text == "" or text.startswith("="):
-        return _ONE_VALUE
-    if text == "[]":
-        return FieldType(left_out=_LIST)
+def _types() -> Mapping[str, FieldType]:
+    """All types by their names. Some refer to themselves."""
+    data = _data().types
+    types = {name: FieldType(is_map=True, left_out=_NULL) for name in data}
+    of_texts: dict[str, FieldType] = {}
+    for name, fields in data.items():
+        made = types[name]
+        for field, text in fields.items():
+            if text.startswith("="):
+                made.defaults[field] = default = msgspec.json.decode(text[1:])
+                if not default:
+                    made.there[field] = default
+            elif text.startswith("+"):
+                made.there[field] = None if text[1] in "[{" else {}
+            below = "" if text.startswith("=") else text.removeprefix("+")
+            if below not in of_texts:
+                of_texts[below] = _type_of(below, types)
+            made.fields[field] = of_texts[below]
+    return types
+
+
+def _type_of(text: str, types: Mapping[str, FieldType]) -> FieldType:
+    if text == "":
+        return FieldType(left_out=_NULL)
     if text == "?":
         return ANYTHING
     if text == "{!}":
         return FieldType(left_out=_MAP)
+    if text == "[]":
+        return FieldType(left_out=_LIST)
     if text.startswith("{}"):
-        return FieldType(is_map=True, others=_type_of(text[2:]), left_out=_MAP)
+        return FieldType(is_map=True, others=_type_of(text[2:], types), left_out=_MAP)
     if text.startswith("["):
         keys, _, item = text[1:].partition("]")
-        return FieldType(items=_type_of(item), keys=() if keys == "=" else keys.split(","), left_out=_LIST)
-    return _named(text)
+        of_items = _type_of(item, types)
+        return FieldType(items=of_items, keys=() if keys == "=" else keys.split(","), left_out=_LIST)
+    return types[text]

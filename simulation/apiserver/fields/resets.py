@@ -7,7 +7,6 @@ kube-apiserver say (`GetResetFields`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from simulation.apiserver.fields.sets import LEAF, NONE, Fields
 from simulation.apiserver.kinds.table import ServedResource
@@ -54,7 +53,6 @@ _ONLY: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
 """Parts that change these fields alone; `*` is any item."""
 
 
-@lru_cache(maxsize=1024)
 def reset(resource: ServedResource, part: str) -> Fields:
     """The fields that a request to that part of an object never changes, with all below them."""
     own = _BY_PART.get((resource.group_resource, part))
@@ -67,7 +65,7 @@ def reset(resource: ServedResource, part: str) -> Fields:
     return NONE
 
 
-def kept(resource: ServedResource, part: str, fields: Fields) -> Fields:
+def changeable(resource: ServedResource, part: str, fields: Fields) -> Fields:
     """The fields of a set that a request to that part may change."""
     only = _ONLY.get((resource.group_resource, part))
     return fields if only is None else _along(fields, only)

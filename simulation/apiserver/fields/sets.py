@@ -12,11 +12,12 @@ Sets never change; a result shares the unchanged parts, and is the first operand
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from sys import intern
 from typing import Any, TypeAlias
 
 import msgspec
-from cachetools import FIFOCache
+
+from config.caches import MIB, KeptBytes
 
 Fields: TypeAlias = "dict[str, Fields]"
 Path: TypeAlias = tuple[str, ...]
@@ -25,8 +26,9 @@ NONE: Fields = {}
 """The empty set. Nobody changes it."""
 LEAF: Fields = {}
 """A node in the set without anything below it. Nobody changes it."""
-NAMES_AT_MOST = 4096
-NODES_AT_MOST = 4096
+NODES_BYTES_AT_MOST = 2 * MIB
+STEP_BYTES = 128
+"""What a step takes in the table of nodes, beside the nodes themselves."""
 _HERE = "."
 _FORMS = "fkvi"
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -35,10 +37,9 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 # --- steps ----------------------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=NAMES_AT_MOST)
 def field_step(name: str) -> str:
-    """The step to a field of a map."""
-    return f"f:{name}"
+    """The step to a field of a map; equal ones are one text."""
+    return intern(f"f:{name}")
 
 
 def key_step(keys: Mapping[str, Any]) -> str:
@@ -215,7 +216,7 @@ def _order_of_item(item: tuple[str, Fields]) -> tuple[Any, ...]:
     return (-1,) if item[0] == _HERE else _order(item[0])
 
 
-_nodes: FIFOCache[tuple[Any, ...], Fields] = FIFOCache(NODES_AT_MOST)
+_nodes: KeptBytes[tuple[Any, ...], Fields] = KeptBytes(NODES_BYTES_AT_MOST)
 
 
 def shared(fields: Fields) -> Fields:
@@ -225,10 +226,10 @@ def shared(fields: Fields) -> Fields:
     made = {step: shared(node) for step, node in fields.items()}
     # An entry keeps its nodes alive, so that their ids are not reused while it is there.
     key = tuple(part for step, node in made.items() for part in (step, id(node)))
-    found = _nodes.get(key)
-    if found is None:
-        found = _nodes[key] = made
-    return found
+    try:
+        return _nodes[key]
+    except KeyError:
+        return _nodes.keep(key, made, STEP_BYTES * len(made))
 
 
 # --- reading and writing --------------------------------------------------------------------------------------------

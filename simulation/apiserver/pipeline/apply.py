@@ -17,7 +17,7 @@ from simulation.apiserver.fields.managers import (
     updater,
 )
 from simulation.apiserver.fields.merging import ConfigurationError
-from simulation.apiserver.fields.resets import kept, reset
+from simulation.apiserver.fields.resets import changeable, reset
 from simulation.apiserver.fields.sets import Fields, without_all_below
 from simulation.apiserver.pipeline.manage import Changed, type_of
 from simulation.apiserver.pipeline.stage import Write
@@ -33,7 +33,7 @@ def apply(this: Write) -> None:
     part, now = call.target.subresource, this.context.core.timestamp()
 
     def allowed(fields: Fields) -> Fields:
-        return kept(resource, part, without_all_below(fields, reset(resource, part)))
+        return changeable(resource, part, without_all_below(fields, reset(resource, part)))
 
     asked = Apply(
         kind=kind,

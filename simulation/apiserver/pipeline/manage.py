@@ -21,7 +21,7 @@ from simulation.apiserver.fields.managers import (
     updater,
 )
 from simulation.apiserver.fields.published import published_type
-from simulation.apiserver.fields.resets import kept, reset
+from simulation.apiserver.fields.resets import changeable, reset
 from simulation.apiserver.fields.types import FieldType
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.context import Context
@@ -107,7 +107,7 @@ class Changed:
 def _of_part(call: ResourceCall, found: Comparison) -> Comparison:
     resource, part = call.resource, call.target.subresource
     found = found.ignoring(reset(resource, part))
-    return Comparison(*(kept(resource, part, fields) for fields in (found.added, found.changed, found.removed)))
+    return Comparison(*(changeable(resource, part, fields) for fields in (found.added, found.changed, found.removed)))
 
 
 def _sure_type(resource: ServedResource) -> FieldType:

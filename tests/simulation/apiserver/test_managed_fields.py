@@ -361,14 +361,14 @@ def test_custom_objects_are_applied_as_their_schema_says() -> None:
     spec = {
         "type": "object",
         "properties": {
-            "size": {"type": "integer", "default": 3},
+            "size": {**text, "default": "small"},
             "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
             "texts": {"type": "object", "additionalProperties": text, "x-kubernetes-map-type": "atomic"},
         },
     }
     server = defined(version(schema={"type": "object", "properties": {"spec": spec}}))
     first = apply(server, widget(spec={"any": {"x": {"y": [1]}}, "texts": {"a": "1"}}), "mine", LAMP)
-    assert (first.code, first.value["spec"]["size"]) == (201, 3)
+    assert (first.code, first.value["spec"]["size"]) == (201, "small")
     assert owners(first.value)["mine Apply"]["f:spec"] == {
         "f:any": {"f:x": {".": {}, "f:y": {}}},
         "f:texts": {},

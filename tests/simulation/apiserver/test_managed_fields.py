@@ -382,12 +382,23 @@ def test_custom_objects_are_applied_as_their_schema_says() -> None:
 
 def test_apply_of_an_event_is_compared_in_each_of_its_versions(server: Server) -> None:
     about = {"kind": "Pod", "name": "p", "namespace": "default"}
-    event = {"metadata": {"name": "e"}, "involvedObject": about, "reason": "A", "message": "one"}
-    server.ask("POST", f"{CORE}/events", event, fieldManager="maker")
-    path = "/apis/events.k8s.io/v1/namespaces/default/events/e"
-    patched = server.ask("PATCH", path, {"note": "two"}, content_type=MERGE, fieldManager="other").value
-    assert owners(patched)["other Update"] == {"f:note": {}}
-    assert "f:message" not in owners(patched)["maker Update"]
+    event = {
+        "metadata": {"name": "e"},
+        "regarding": about,
+        "reason": "A",
+        "note": "one",
+        "type": "Normal",
+        "action": "Start",
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": "example.com/c",
+        "reportingInstance": "c-1",
+    }
+    made = server.ask("POST", "/apis/events.k8s.io/v1/namespaces/default/events", event, fieldManager="maker").value
+    assert owners(made)["maker Update"]["f:note"] == {}
+    patch = {"message": "two"}  # which the events of the core group alone allow
+    patched = server.ask("PATCH", f"{CORE}/events/e", patch, content_type=MERGE, fieldManager="other").value
+    assert owners(patched)["other Update"] == {"f:message": {}}
+    assert "f:note" not in owners(patched)["maker Update"]
 
 
 NAMES = ("a", "b", "c")

@@ -27,6 +27,9 @@ ONE_VALUE = (
 OMITTED = ("validationActions",)
 """Lists that must be there, and that Go leaves out if they are empty."""
 
+NULL_TIMES = {"core.v1.PodCondition": ("lastProbeTime", "lastTransitionTime")}
+"""Times that Go writes as null: they are no pointers, which the document does not say."""
+
 Json = Mapping[str, Any]
 
 
@@ -46,6 +49,8 @@ def main(directory: Path) -> None:
             written[name] = dict(fields_of(published[name], published))
             waiting += [below for text in written[name].values() if (below := reference_in(text))]
     types = {short(name): written[name] for name in sorted(written)}
+    for name, times in NULL_TIMES.items():
+        types[name] |= dict.fromkeys(times, "=null")
     lines = [f"{json.dumps(name)}: {json.dumps(fields)}" for name, fields in types.items()]
     known = json.dumps({kind: short(name) for kind, name in sorted(kinds.items())})
     TYPES.write_text('{"kinds": ' + known + ',\n"types": {\n' + ",\n".join(lines) + "\n}}\n")

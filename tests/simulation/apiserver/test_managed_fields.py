@@ -132,8 +132,9 @@ def test_a_status_has_owners_of_its_own(server: Server) -> None:
     path = f"{PODS}/web/status"
     patched = server.ask("PATCH", path, status, content_type=STRATEGIC, fieldManager="agent").value
     own = owners(patched)["agent Update status"]["f:status"]
+    times = {"f:lastProbeTime": {}, "f:lastTransitionTime": {}}  # which Go writes as null
     assert own == {
-        "f:conditions": {".": {}, 'k:{"type":"Ready"}': {".": {}, "f:status": {}, "f:type": {}}},
+        "f:conditions": {".": {}, 'k:{"type":"Ready"}': {".": {}, "f:status": {}, "f:type": {}, **times}},
         "f:phase": {},
     }
     again = server.ask("PATCH", f"{PODS}/web", {"status": {"phase": "Failed"}}, content_type=MERGE, fieldManager="x")

@@ -33,6 +33,7 @@ from simulation.apiserver.kinds.table import (
     EVENTS,
     NAMESPACES,
     NODES,
+    PRIORITY_CLASSES,
     SERVED,
     SERVICES,
     ServedResource,
@@ -53,6 +54,17 @@ from simulation.webhooks.reviews import ReviewWantedError
 
 FIRST = ("default", "kube-node-lease", "kube-public", "kube-system")
 """The namespaces of every cluster."""
+FIRST_PRIORITIES = {
+    "system-cluster-critical": (
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    "system-node-critical": (
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+}
+"""The priority classes of every cluster: value and description."""
 DENIED_AT_MOST = 1000
 _OWN_NAME = "kube-apiserver"
 """The manager of the objects that the server makes."""
@@ -95,10 +107,12 @@ class ApiServer:
         with self._core.lock:
             for name in FIRST:
                 self._make(NAMESPACES, "", name, {})
+            for name, (value, about) in FIRST_PRIORITIES.items():
+                self._make(PRIORITY_CLASSES, "", name, {"value": value, "description": about})
             self._make(SERVICES, "default", "kubernetes", self._own_service())
-            for value in default_objects() if self._context.authorizer.has_roles else ():
-                place, name = value["metadata"].get("namespace", ""), value["metadata"]["name"]
-                self._make(_RESOURCES_OF_RBAC[value["kind"]], place, name, value)
+            for role in default_objects() if self._context.authorizer.has_roles else ():
+                place, name = role["metadata"].get("namespace", ""), role["metadata"]["name"]
+                self._make(_RESOURCES_OF_RBAC[role["kind"]], place, name, role)
             if self.options.garbage_collection:
                 GarbageCollector(self._context, lambda: self.served).start()
 

@@ -14,7 +14,8 @@ import shutil
 import ssl
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -25,15 +26,18 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from runtime.io.event_loop import LoopThread
+from runtime.io.event_loop import LoopThread, leave_to_others
 from simulation.cluster.running_cluster import wall_ns
 from simulation.planes.binaries import find_binaries
 from simulation.planes.control_plane import ADMIN, ControlPlane
 from tools.recordings.corpus import Resource, scripts_of, seeds
 from tools.recordings.player import Answer, Request, Send, play
 from tools.recordings.schema_values import Schemas
+from tools.recordings.written import written_files, written_scripts
 
 HERE = Path(__file__).resolve().parents[2] / "tests/recorded/api"
+PLUGINS_LEARN_S = 0.3
+"""Longer than the watches of plugins are late."""
 
 
 def main() -> int:
@@ -52,6 +56,7 @@ def main() -> int:
         loop.submit(plane.begin()).result()
         send = _sender(plane, Path(directory))
         _record(send, options.to, options.only)
+        _record_written(send, partial(_wait, loop), options.to, options.only)
     finally:
         loop.submit(plane.end()).result()
         shutil.rmtree(directory, ignore_errors=True)
@@ -73,6 +78,27 @@ def _record(send: Send, to: Path, only: str) -> None:
             pairs += len(answered.answers)
         (to / f"{resource.name.replace('/', '_')}.jsonl").write_bytes(b"\n".join(lines) + b"\n")
         print(f"{pairs:6} {resource.name}", flush=True)
+
+
+def _record_written(send: Send, wait: Callable[[], object], to: Path, only: str) -> None:
+    """Record the scripts that are written by hand.
+
+    `wait` comes before each request, since plugins learn of objects late.
+    """
+
+    def send_slowly(request: Request) -> Answer:
+        wait()
+        return send(request)
+
+    for name, path in written_files().items():
+        if only in name:
+            played = (msgspec.structs.replace(one, answers=play(one, send_slowly)) for one in written_scripts(path))
+            (to / f"{name}.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in played))
+            print(f"       {name}", flush=True)
+
+
+def _wait(loop: LoopThread) -> None:
+    loop.submit(leave_to_others(PLUGINS_LEARN_S)).result()
 
 
 def _resources(send: Send) -> Iterator[Resource]:

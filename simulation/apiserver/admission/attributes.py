@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -10,7 +10,7 @@ from config.pods.identity import CONFIG_MIRROR
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
-from simulation.apiserver.status import Json
+from simulation.apiserver.status import Json, StatusError, forbidden
 
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 Concern = tuple[ServedResource, str, str]
@@ -43,6 +43,11 @@ class Attributes(msgspec.Struct, eq=False):
         """The name of the object; empty as long as it is not generated."""
         name: str = self.object["metadata"].get("name") or ""
         return name
+
+    def forbidden(self, why: str, causes: Sequence[Json] = ()) -> StatusError:
+        """The refusal of the request (403). An object without a name yet goes by its generateName."""
+        name = self.name or self.object["metadata"].get("generateName") or ""
+        return forbidden(self.call.resource, name, why, causes)
 
 
 class Plugin(msgspec.Struct, frozen=True, eq=False):

@@ -28,7 +28,7 @@ def admit(this: Attributes) -> None:
         why = f"namespace {call.namespace} is being terminated"
         cause = {"reason": "NamespaceTerminating", "message": why, "field": "metadata.namespace"}
         text = f"unable to create new content in namespace {call.namespace} because it is being terminated"
-        raise forbidden(call.resource, this.name, text, [cause])
+        raise this.forbidden(text, [cause])
 
 
 PLUGIN = Plugin("NamespaceLifecycle", admit=admit)

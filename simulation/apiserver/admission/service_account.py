@@ -10,7 +10,7 @@ from typing import Any
 from simulation.apiserver.admission.attributes import CREATE, Attributes, Plugin, is_mirror_pod
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.table import PODS
-from simulation.apiserver.status import Json, forbidden
+from simulation.apiserver.status import Json
 
 TOKEN_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_SECONDS = 3607
@@ -20,19 +20,20 @@ def admit(this: Attributes) -> None:
     """Raises StatusError (403)."""
     if not is_mirror_pod(this.object):
         spec = this.object["spec"] = dict(this.object["spec"])
-        _add_service_account(this.core, this.name, this.call.namespace, spec)
+        _add_service_account(this, this.call.namespace, spec)
 
 
 PLUGIN = Plugin("ServiceAccount", frozenset({(PODS, "", CREATE)}), admit=admit)
 
 
-def _add_service_account(core: Core, name: str, namespace: str, spec: Json) -> None:
+def _add_service_account(this: Attributes, namespace: str, spec: Json) -> None:
+    core = this.core
     account_name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     spec["serviceAccountName"] = spec["serviceAccount"] = account_name
     account = core.store.get("serviceaccounts", namespace, account_name)
     if account is None:
         why = f'error looking up service account {namespace}/{account_name}: serviceaccount "{account_name}" not found'
-        raise forbidden(PODS, name, why)
+        raise this.forbidden(why)
     if not spec.get("imagePullSecrets") and account.object.get("imagePullSecrets"):
         spec["imagePullSecrets"] = account.object["imagePullSecrets"]
     mounts = spec.get("automountServiceAccountToken")

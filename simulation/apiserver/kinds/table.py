@@ -154,6 +154,7 @@ LEASES = _BY_NAME["coordination.k8s.io", "v1", "leases"]
 CLAIMS = _BY_NAME["", "v1", "persistentvolumeclaims"]
 VOLUMES = _BY_NAME["", "v1", "persistentvolumes"]
 ATTRIBUTES_CLASSES = _BY_NAME["storage.k8s.io", "v1", "volumeattributesclasses"]
+PRIORITY_CLASSES = _BY_NAME["scheduling.k8s.io", "v1", "priorityclasses"]
 DEFINITIONS = _BY_NAME["apiextensions.k8s.io", "v1", "customresourcedefinitions"]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from config.caches import with_its_object
 from simulation.apiserver.admission import (
     default_tolerations,
+    limit_ranger,
     namespace_lifecycle,
     node_restriction,
     priority,
@@ -24,6 +25,7 @@ from simulation.apiserver.kinds.table import ServedResource
 
 PLUGINS = (
     namespace_lifecycle.PLUGIN,
+    limit_ranger.PLUGIN,
     service_account.PLUGIN,
     node_restriction.PLUGIN,
     priority.PLUGIN,

@@ -222,6 +222,10 @@ class Collection:
         """Whether the namespace has any object."""
         return any(key[0] == namespace for key in self._items)
 
+    def in_namespace(self, namespace: str) -> list[Version]:
+        """The objects of that namespace, by name."""
+        return [self._items[key] for key in sorted(key for key in self._items if key[0] == namespace)]
+
     def put(self, key: Key, value: Json, managed: Managed | None = None) -> Version:
         """Store an object or a new version under `key`, which its metadata must name. Takes over `value`.
 

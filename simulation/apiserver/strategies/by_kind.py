@@ -10,6 +10,7 @@ from simulation.apiserver.strategies.certificates import CertificateRequestStrat
 from simulation.apiserver.strategies.config_data import DataStrategy
 from simulation.apiserver.strategies.definitions import DefinitionStrategy
 from simulation.apiserver.strategies.events import EventStrategy
+from simulation.apiserver.strategies.limit_ranges import LimitRangeStrategy
 from simulation.apiserver.strategies.namespaces import NamespaceStrategy
 from simulation.apiserver.strategies.pods import PodStrategy
 from simulation.apiserver.strategies.published import PublishedStrategy
@@ -26,6 +27,7 @@ _STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
     "customresourcedefinitions.apiextensions.k8s.io": DefinitionStrategy,
     "events": EventStrategy,
     "jobs.batch": JobStrategy,
+    "limitranges": LimitRangeStrategy,
     "namespaces": NamespaceStrategy,
     "pods": PodStrategy,
     "replicationcontrollers": ReplicationControllerStrategy,

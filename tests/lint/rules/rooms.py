@@ -83,6 +83,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "chance",
         "rbac",
         "webhooks",
+        "quotas",
         "validations",
         "apiserver",
         "controllers",

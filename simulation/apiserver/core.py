@@ -59,6 +59,11 @@ class Options:
 
     Else a controller manager must see to it.
     """
+    quota_usage: bool = True
+    """Whether the server says what a quota limits and how much is used.
+
+    Else a controller manager must, or nothing is limited.
+    """
 
 
 class Core:

@@ -24,6 +24,7 @@ from simulation.apiserver.controllers.event_expiry import EventExpiry
 from simulation.apiserver.controllers.garbage_collector import GarbageCollector
 from simulation.apiserver.controllers.namespaces import NamespaceController
 from simulation.apiserver.controllers.node_monitor import NodeMonitor
+from simulation.apiserver.controllers.quota_usage import QuotaUsage
 from simulation.apiserver.controllers.role_aggregation import RoleAggregation
 from simulation.apiserver.controllers.storage_protection import StorageProtection
 from simulation.apiserver.core import Core, Options
@@ -34,6 +35,7 @@ from simulation.apiserver.kinds.table import (
     NAMESPACES,
     NODES,
     PRIORITY_CLASSES,
+    QUOTAS,
     SERVED,
     SERVICES,
     ServedResource,
@@ -102,6 +104,8 @@ class ApiServer:
         )
         for resource in PROTECTION if self.options.storage_protection else ():
             self._context.followers[resource.store_key] = StorageProtection(self._context, resource)
+        if self.options.quota_usage:
+            self._context.followers[QUOTAS.store_key] = QuotaUsage(self._context, lambda: self.served)
         self._checks = not self._context.authorizer.lets_all
         self._find_custom = self._catalog.find
         with self._core.lock:

@@ -93,7 +93,7 @@ def embedded() -> Iterator[Send]:
     No controller acts, as when the pairs were recorded.
     """
     loop, clock = LoopThread(), PoolDispatcher()
-    front = HttpFront(ApiServer(clock, Options(storage_protection=False)), loop)
+    front = HttpFront(ApiServer(clock, Options(storage_protection=False, quota_usage=False)), loop)
     front.start()
     try:
         yield sender_to(front.url, None)

@@ -51,15 +51,21 @@ class Attributes(msgspec.Struct, eq=False):
 
 
 class Plugin(msgspec.Struct, frozen=True, eq=False):
-    """One plugin. `concerns`: what it looks at; None: every request that changes an object.
+    """One plugin. `concerns`: what it looks at, or a rule for that; None: every request that changes an
+    object.
 
     `admit` may change the object, `validate` may not. Both raise StatusError.
     """
 
     name: str
-    concerns: Collection[Concern] | None = None
+    concerns: Collection[Concern] | Callable[[Concern], bool] | None = None
     admit: Callable[[Attributes], object] | None = None
     validate: Callable[[Attributes], object] | None = None
+
+    def is_concerned(self, concern: Concern) -> bool:
+        if self.concerns is None:
+            return True
+        return self.concerns(concern) if callable(self.concerns) else concern in self.concerns
 
 
 def is_mirror_pod(pod: Json) -> bool:

@@ -16,6 +16,7 @@ from simulation.apiserver.admission import (
     namespace_lifecycle,
     node_restriction,
     priority,
+    resource_quota,
     service_account,
     storage_protection,
     webhooks,
@@ -33,6 +34,7 @@ PLUGINS = (
     storage_protection.PLUGIN,
     webhooks.MUTATING_PLUGIN,
     webhooks.VALIDATING_PLUGIN,
+    resource_quota.PLUGIN,
 )
 _Step = Callable[[Attributes], object]
 _Steps = tuple[tuple[_Step, ...], tuple[_Step, ...]]
@@ -54,7 +56,7 @@ def _steps(resource: ServedResource, part: str, operation: str) -> _Steps:
     """What to do about such a request, by phase."""
     known = _steps_of(resource)
     if (part, operation) not in known:
-        asked = [one for one in PLUGINS if one.concerns is None or (resource, part, operation) in one.concerns]
+        asked = [one for one in PLUGINS if one.is_concerned((resource, part, operation))]
         known[part, operation] = (
             tuple(one.admit for one in asked if one.admit is not None),
             tuple(one.validate for one in asked if one.validate is not None),

@@ -151,6 +151,8 @@ CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS, SECRETS, SERVICES, SERVICE_ACCOUNT
     for plural in ("configmaps", "events", "namespaces", "nodes", "pods", "secrets", "services", "serviceaccounts")
 )
 LEASES = _BY_NAME["coordination.k8s.io", "v1", "leases"]
+QUOTAS = _BY_NAME["", "v1", "resourcequotas"]
+DEVICE_CLAIMS = _BY_NAME["resource.k8s.io", "v1", "resourceclaims"]
 LIMIT_RANGES = _BY_NAME["", "v1", "limitranges"]
 CLAIMS = _BY_NAME["", "v1", "persistentvolumeclaims"]
 VOLUMES = _BY_NAME["", "v1", "persistentvolumes"]

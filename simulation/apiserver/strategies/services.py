@@ -54,6 +54,8 @@ class ServiceStrategy(Strategy):
     def _with_node_ports(self, spec: Json) -> Json:
         if spec["type"] not in _AT_NODES:
             return spec
+        if spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
+            return spec
         ports = []
         for port in spec.get("ports") or ():
             if "nodePort" not in port:

@@ -13,7 +13,7 @@ import msgspec
 
 from config.caches import KIB, kept
 from simulation.apiserver.fields.comparison import Comparison
-from simulation.apiserver.fields.sets import LEAF, Fields, read_fields, shared, united, without, written
+from simulation.apiserver.fields.sets import LEAF, Fields, read_fields, shared, text_of, united, without, written
 from simulation.apiserver.status import Json
 
 APPLY, UPDATE = "Apply", "Update"
@@ -86,7 +86,7 @@ class Entry(msgspec.Struct, eq=False):
     def text(self) -> msgspec.Raw:
         """The set as JSON."""
         if self._text is None:
-            self._text = msgspec.Raw(msgspec.json.encode(written(self.fields)))
+            self._text = msgspec.Raw(text_of(self.fields))
         return self._text
 
     def with_fields(self, fields: Fields) -> Entry:

@@ -277,3 +277,18 @@ def _read_step(step: str) -> str | None:
 def written(fields: Fields) -> Fields:
     """The `fieldsV1`, in the order in which a kube-apiserver writes it."""
     return {step: written(node) for step, node in sorted(fields.items(), key=_order_of_item)}
+
+
+_texts: KeptBytes[int, tuple[Fields, bytes]] = KeptBytes(NODES_BYTES_AT_MOST)
+
+
+def text_of(fields: Fields) -> bytes:
+    """The `fieldsV1` as JSON. The text of a node that sets share is made once."""
+    if not fields:
+        return b"{}"
+    try:
+        return _texts[id(fields)][1]
+    except KeyError:
+        items = sorted(fields.items(), key=_order_of_item)
+        text = b",".join([b"%b:%b" % (msgspec.json.encode(step), text_of(node)) for step, node in items])
+        return _texts.keep(id(fields), (fields, b"{%b}" % text), 2 * len(text) + STEP_BYTES)[1]

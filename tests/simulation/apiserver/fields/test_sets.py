@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from simulation.apiserver.fields.sets import (
     paths,
     read_fields,
     shown_path,
+    text_of,
     united,
     value_step,
     without,
@@ -56,6 +58,7 @@ def test_a_set_that_stays_as_it_is_is_not_copied(one: set[Path]) -> None:
     assert united(a, tree(one)) is a
     assert without(a, tree({("f:c",)})) is a
     assert read_fields(written(a)) == a
+    assert list(msgspec.json.decode(text_of(a)).items()) == list(written(a).items())
 
 
 def test_steps_are_written_as_go_writes_them() -> None:

@@ -12,10 +12,12 @@ import zoneinfo
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from config.values.quantity import of_value
 from simulation.apiserver.rules import causes
 from simulation.apiserver.rules.causes import Cause
 from simulation.apiserver.rules.seen import Check, Seen, field_of, registry
 from simulation.apiserver.rules.spelling import explained, label_key, label_value, subdomain
+from simulation.quotas.resource_lists import read
 
 CHECKS: dict[str, Check] = {}
 """The functions by the names that rules use."""
@@ -169,11 +171,40 @@ def webhook_url(seen: Seen) -> Iterator[Cause]:
         yield causes.invalid(seen.path, "", f"host must be specified{form}")
 
 
+_LIMITS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+_NOT_ABOVE = (
+    ("min", "max", ("min", "min"), "min value {} is greater than max value {}"),
+    ("min", "defaultRequest", 2 * ("defaultRequest",), "min value {} is greater than default request value {}"),
+    ("defaultRequest", "max", 2 * ("defaultRequest",), "default request value {} is greater than max value {}"),
+    (
+        "defaultRequest",
+        "default",
+        2 * ("defaultRequest",),
+        "default request value {} is greater than default limit value {}",
+    ),
+    ("min", "default", ("default", "min"), "min value {} is greater than default value {}"),
+    ("default", "max", ("default", "max"), "default value {} is greater than max value {}"),
+)
+"""Of a limit: what may not be above what, then of the refusal its place, its value and its words."""
+
+
 @check
-def standard_of_containers(seen: Seen) -> Iterator[Cause]:
-    """Names of amounts that a container may have."""
-    for name in seen.value or {}:
-        yield from of_containers(name, f"{seen.path}[{name}]")
+def limit_item(seen: Seen) -> Iterator[Cause]:
+    """Names and bounds of one limit of a LimitRange."""
+    item, amounts = seen.value or {}, {name: read((seen.value or {}).get(name)) for name in _LIMITS}
+    for field in _LIMITS if item.get("type") in ("Pod", "Container") else ():
+        for name in item.get(field) or {}:
+            yield from of_containers(name, f"{seen.path}.{field}[{name}]")
+    for name in sorted({name for each in amounts.values() for name in each}):
+        for low, high, (place, shown), words in _NOT_ABOVE:
+            least, most = amounts[low].get(name), amounts[high].get(name)
+            if least is not None and most is not None and least > most:
+                field, value = f"{seen.path}.{place}[{name}]", str(amounts[shown][name])
+                yield causes.invalid(field, value, words.format(least, most))
+        ratio = amounts["maxLimitRequestRatio"].get(name)
+        if ratio is not None and ratio < of_value(1):
+            field = f"{seen.path}.maxLimitRequestRatio[{name}]"
+            yield causes.invalid(field, str(ratio), f"ratio {ratio} is less than 1")
 
 
 def of_containers(name: str, field: str) -> Iterator[Cause]:

@@ -6,7 +6,7 @@ from simulation.apiserver.fields.comparison import without_left_out
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.manage import type_of
 from simulation.apiserver.pipeline.stage import Write
-from simulation.apiserver.schemas.go_types import GoTypeError, check_metadata, check_types
+from simulation.apiserver.schemas.go_types import GoTypeError, check_metadata, check_types, with_amounts_as_text
 from simulation.apiserver.status import Json, bad_request, conflict
 from simulation.apiserver.strategies.metadata import check_name, check_namespace, is_same, strip_new, typed
 from simulation.apiserver.strategies.strategy import cannot_handle
@@ -49,6 +49,7 @@ def _check_types(resource: ServedResource, value: Json) -> None:
     try:
         if not resource.is_defined:
             check_types(resource.api_version, resource.kind, value)
+            value.update(with_amounts_as_text(resource.api_version, resource.kind, value))
         check_metadata(value["metadata"])
     except GoTypeError as error:
         raise bad_request(f"{cannot_handle(resource)}: {error}") from None

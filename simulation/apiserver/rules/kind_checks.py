@@ -16,6 +16,7 @@ from simulation.apiserver.rules.spelling import (
     label,
     label_key,
     label_value,
+    network,
     percent,
     port_name,
     subdomain,
@@ -262,6 +263,63 @@ def cidrs_unchanged(seen: Seen) -> Iterator[Cause]:
     for number, (one, other) in enumerate(zip(now, was, strict=True)):
         if one != other:
             yield causes.invalid(f"spec.cidrs[{number}]", one, causes.IMMUTABLE)
+
+
+@check
+def service_ports(seen: Seen) -> Iterator[Cause]:
+    """Several ports need names, and no two are the same; a port of nodes needs a type that has it."""
+    ports, kind = field_of(seen.value, "ports") or [], field_of(seen.value, "type")
+    named: list[str] = []
+    known: list[Any] = []
+    for number, port in enumerate(ports):
+        at, name = f"{seen.join('ports')}[{number}]", port.get("name") or ""
+        if len(ports) > 1 and not name:
+            yield causes.required(f"{at}.name")
+        elif name in named:
+            yield causes.duplicate(f"{at}.name", name)
+        named.append(name)
+        if kind == "ClusterIP" and port.get("nodePort"):
+            yield causes.forbidden(f"{at}.nodePort", "may not be used when `type` is 'ClusterIP'")
+        key = (port.get("protocol"), port.get("port"))
+        if key in known:
+            shown = {"Name": name, "Protocol": key[0], "AppProtocol": port.get("appProtocol"), "Port": key[1]}
+            yield causes.duplicate(at, {**shown, "TargetPort": 0, "NodePort": 0})
+        known.append(key)
+
+
+_FAMILIES = ("IPv4", "IPv6")
+_FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+
+
+@check
+def service_addresses(seen: Seen) -> Iterator[Cause]:
+    """Families and addresses in the cluster, and how they go together."""
+    spec = seen.value
+    families, policy = spec.get("ipFamilies") or [], spec.get("ipFamilyPolicy")
+    one, several = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    if several and not one:
+        yield causes.invalid(seen.join("clusterIPs"), several, "must be empty when `clusterIP` is not specified")
+    elif several and several[0] != one:
+        yield causes.invalid(seen.join("clusterIPs"), several, "first value must match `clusterIP`")
+    for number, family in enumerate(families):
+        if family not in _FAMILIES:
+            yield causes.not_supported(f"{seen.join('ipFamilies')}[{number}]", family, _FAMILIES)
+        if family in families[:number]:
+            yield causes.duplicate(f"{seen.join('ipFamilies')}[{number}]", family)
+    if policy is not None and policy not in _FAMILY_POLICIES:
+        yield causes.not_supported(seen.join("ipFamilyPolicy"), policy, _FAMILY_POLICIES)
+    for number, text in enumerate(several or ([one] if one else [])):
+        if text != "None":
+            at = f"{seen.join('clusterIPs')}[{number}]"
+            yield from (causes.invalid(at, text, why) for why in address(text))
+
+
+@check
+def source_range(seen: Seen) -> Iterator[Cause]:
+    """Upstream writes the name of the list with a capital letter."""
+    text = str(seen.value).strip()
+    path = seen.path.replace("loadBalancer", "LoadBalancer")
+    yield from (causes.invalid(path, text, why) for why in network(text))
 
 
 # --- events ---------------------------------------------------------------------------------------------------------

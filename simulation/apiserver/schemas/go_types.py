@@ -62,6 +62,41 @@ def check_metadata(value: Any) -> None:
     _struct(f"{META}.ObjectMeta", value, "metadata")
 
 
+def with_amounts_as_text(api_version: str, kind: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with its amounts as Go writes them: `"1"` for 1. Itself where nothing changes."""
+    name = message_kinds().get(f"{api_version}/{kind}")
+    return value if name is None else _with_texts(name, value)
+
+
+def _with_texts(kind: str, value: Any) -> Any:
+    if kind == QUANTITY:
+        return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if kind.startswith("[]") and isinstance(value, list):
+        changed = [_with_texts(kind[2:], item) for item in value]
+        return value if all(new is old for new, old in zip(changed, value, strict=True)) else changed
+    if not isinstance(value, dict) or (kind.startswith("{}") and kind[2:] != QUANTITY):
+        return value
+    types = dict.fromkeys(value, kind[2:]) if kind.startswith("{}") else _amounts(kind)
+    made = {name: _with_texts(types[name], value[name]) for name in types.keys() & value.keys()}
+    made = {name: part for name, part in made.items() if part is not value[name]}
+    return {**value, **made} if made else value
+
+
+@cache
+def _amounts(name: str) -> Mapping[str, str]:
+    """The fields of a message that hold amounts, at any depth, with their types."""
+    return {field: kind for field, (kind, _, _) in _fields(name).items() if _has_amounts(kind, ())}
+
+
+def _has_amounts(kind: str, above: tuple[str, ...]) -> bool:
+    alone = kind.lstrip("[]{}")
+    if alone == QUANTITY:
+        return True
+    if alone in above or alone not in messages() or not messages()[alone]:
+        return False
+    return any(_has_amounts(below, (*above, alone)) for below, _, _ in _fields(alone).values())
+
+
 @cache
 def _fields(name: str) -> Mapping[str, tuple[str, str, str]]:
     """JSON name -> type, the Go struct that has the field, and names of embedded structs before it."""

@@ -16,19 +16,24 @@ from simulation.apiserver.strategies.pods import PodStrategy
 from simulation.apiserver.strategies.published import PublishedStrategy
 from simulation.apiserver.strategies.roles import BindingStrategy, RoleStrategy
 from simulation.apiserver.strategies.services import ServiceStrategy
+from simulation.apiserver.strategies.services_of_apis import ApiServiceStrategy
 from simulation.apiserver.strategies.strategy import Strategy
-from simulation.apiserver.strategies.workloads import JobStrategy, ReplicationControllerStrategy
+from simulation.apiserver.strategies.volumes import VolumeStrategy
+from simulation.apiserver.strategies.workloads import DaemonSetStrategy, JobStrategy, ReplicationControllerStrategy
 
 _STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
+    "apiservices.apiregistration.k8s.io": ApiServiceStrategy,
     "certificatesigningrequests.certificates.k8s.io": CertificateRequestStrategy,
     "clusterrolebindings.rbac.authorization.k8s.io": BindingStrategy,
     "clusterroles.rbac.authorization.k8s.io": RoleStrategy,
     "configmaps": DataStrategy,
     "customresourcedefinitions.apiextensions.k8s.io": DefinitionStrategy,
+    "daemonsets.apps": DaemonSetStrategy,
     "events": EventStrategy,
     "jobs.batch": JobStrategy,
     "limitranges": LimitRangeStrategy,
     "namespaces": NamespaceStrategy,
+    "persistentvolumes": VolumeStrategy,
     "pods": PodStrategy,
     "replicationcontrollers": ReplicationControllerStrategy,
     "rolebindings.rbac.authorization.k8s.io": BindingStrategy,

@@ -21,6 +21,7 @@ SPECS_BYTES, SPEC_BYTES = 16 * MIB, MIB
 
 _worked: ByIdentity[WorkedSpec] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
 """What is known of a shared spec, which comes again at the next place of the pipeline."""
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -52,9 +53,18 @@ def on_node(spec: Json, node: str) -> Json:
 
 def _work_out(text: bytes) -> WorkedSpec:
     defaulted = default_pod(from_builtins({"spec": msgspec.json.decode(text)}, Pod))
-    spec = _shared(_encode(to_builtins(defaulted)["spec"]))
+    spec = _shared(_encode(as_go_writes(to_builtins(defaulted)["spec"])))
     faults = validate_spec(defaulted.spec)
     return WorkedSpec(spec, faults, "" if faults else str(compute_qos_class(defaulted.spec)))
+
+
+def as_go_writes(spec: Json) -> Json:
+    """The spec with the fields that a kube-apiserver never leaves out: `resources` of each container."""
+    changed = {}
+    for field in _CONTAINERS:
+        if spec.get(field):
+            changed[field] = [one if "resources" in one else {**one, "resources": {}} for one in spec[field]]
+    return {**spec, **changed} if changed else spec
 
 
 def _shared(text: bytes) -> Json:

@@ -24,7 +24,7 @@ from simulation.apiserver.store.store import Version
 from simulation.apiserver.store.structs import knows_change_of_status, read_change_of_pod
 from simulation.apiserver.strategies.pod_changes import check_container_states, check_spec_change
 from simulation.apiserver.strategies.pod_resizes import check_resize, with_asked
-from simulation.apiserver.strategies.pod_specs import work_out
+from simulation.apiserver.strategies.pod_specs import as_go_writes, work_out
 from simulation.apiserver.strategies.strategy import Strategy, faults_as_invalid
 
 DEFAULT_GRACE_S = 30
@@ -57,7 +57,8 @@ class PodStrategy(Strategy):
         elif spec == before["spec"]:
             value["spec"] = before["spec"]
         else:
-            value["spec"] = to_builtins(default_pod(from_builtins({**value, "status": None}, Pod)))["spec"]
+            spec = to_builtins(default_pod(from_builtins({**value, "status": None}, Pod)))["spec"]
+            value["spec"] = as_go_writes(spec)
 
     def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         part = call.target.subresource

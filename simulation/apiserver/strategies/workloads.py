@@ -1,4 +1,4 @@
-"""Jobs and replication controllers: their selectors follow from their pod templates."""
+"""Jobs, daemon sets and replication controllers: what follows from their pod templates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,27 @@ class JobStrategy(PublishedStrategy):
         super().prepare(call, before, value)
         if before is None:
             select_own_pods(value)
+            template = value["spec"].get("template") if isinstance(value.get("spec"), dict) else None
+            labels = (template.get("metadata") or {}).get("labels") if isinstance(template, dict) else None
+            if labels and not value["metadata"].get("labels"):
+                value["metadata"]["labels"] = labels
+
+
+_GENERATION = "deprecated.daemonset.template.generation"
+
+
+class DaemonSetStrategy(PublishedStrategy):
+    def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """An annotation counts the changes of the template, as a kube-apiserver still keeps it."""
+        super().prepare(call, before, value)
+        if call.target.subresource:
+            return
+        number = 1
+        if before is not None:
+            told = (before["metadata"].get("annotations") or {}).get(_GENERATION, "")
+            number = int(told) if told.isdecimal() else 1
+            number += value["spec"].get("template") != before["spec"].get("template")
+        value["metadata"]["annotations"] = {**(value["metadata"].get("annotations") or {}), _GENERATION: str(number)}
 
 
 class ReplicationControllerStrategy(PublishedStrategy):

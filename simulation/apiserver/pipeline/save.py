@@ -27,7 +27,8 @@ def save(this: Write) -> Version:
     if _is_over(value["metadata"]):
         last = this.context.collection(call.resource).remove(old.key).gone()
         this.context.follower(call.resource).removed(last)
-        return last
+        # Watchers get the last stored version, and who took the last finalizer gets what he has made.
+        return Version(old.key, value, old.revision, managed=managed)
     return save_change(this.context, call.resource, old, value, managed)
 
 

@@ -202,6 +202,17 @@ def test_lists_and_watches_have_them_and_metadata_too(server: Server) -> None:
     assert listed == watched.events[-1][1] == made
 
 
+def test_who_takes_the_last_finalizer_gets_the_object_without_it(server: Server) -> None:
+    held = {**config_map(a="1"), "metadata": {"name": "map", "finalizers": ["example.com/held"]}}
+    server.ask("POST", f"{CORE}/configmaps", held, fieldManager="maker")
+    marked = server.ask("DELETE", MAP).value
+    ended = server.ask("PATCH", MAP, {"metadata": {"finalizers": None}}, content_type=MERGE, fieldManager="maker").value
+    assert "finalizers" not in ended["metadata"]
+    assert "f:metadata" not in owners(ended)["maker Update"]
+    assert ended["metadata"]["resourceVersion"] == marked["metadata"]["resourceVersion"]
+    assert server.get(MAP).code == 404
+
+
 # --- apply ----------------------------------------------------------------------------------------------------------
 
 

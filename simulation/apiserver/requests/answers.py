@@ -54,7 +54,12 @@ class ListAnswer:
             resource.api_version.encode(),
             msgspec.json.encode(self.metadata()),
         )
-        return head + b",".join([version.body() for version in self.versions]) + b"]}"
+        bodies = [version.body() for version in self.versions]
+        if not resource.is_defined:
+            # Lists with a type of their own in Go do not repeat that of their items.
+            begin = b'{"kind":"%s","apiVersion":"%s",' % (resource.kind.encode(), resource.api_version.encode())
+            bodies = [b"{" + body[len(begin) :] if body.startswith(begin) else body for body in bodies]
+        return head + b",".join(bodies) + b"]}"
 
 
 class JsonAnswer(msgspec.Struct, frozen=True):

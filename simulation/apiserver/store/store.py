@@ -83,10 +83,11 @@ class Version(msgspec.Struct, eq=False):
         return uid
 
     def body(self) -> bytes:
-        """The JSON of the whole object."""
+        """The JSON of the whole object, which begins with its kind and version."""
         if not self._body:
             value = self.object
-            self._body = encode(_with_managed(value, encodable(self.managed)) if self.managed else value)
+            value = _with_managed(value, encodable(self.managed)) if self.managed else value
+            self._body = encode({"kind": value["kind"], "apiVersion": value["apiVersion"], **value})
         return self._body
 
     @property

@@ -40,10 +40,6 @@ def duplicate(field: str, value: Any) -> Cause:
     return "FieldValueDuplicate", f"Duplicate value: {shown(value)}", field
 
 
-def not_found(field: str, value: Any, why: str = "") -> Cause:
-    return "FieldValueNotFound", f"Not found: {shown(value)}{': ' + why if why else ''}", field
-
-
 def too_long(field: str, most: int) -> Cause:
     return "FieldValueTooLong", f"Too long: may not be more than {most} bytes", field
 

@@ -98,8 +98,16 @@ def fields_of_schedule(seen: Seen) -> Iterator[Cause]:
 def time_zone(seen: Seen) -> Iterator[Cause]:
     if seen.value == "":
         yield causes.invalid(seen.path, "", "timeZone must be nil or non-empty string")
-    elif seen.value and seen.value not in zoneinfo.available_timezones():
+    elif seen.value and not _is_zone(seen.value):
         yield causes.invalid(seen.path, seen.value, f"unknown time zone {seen.value}")
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 @check

@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 import yaml
 
-from simulation.apiserver.rules import causes, checks, kind_checks
+from simulation.apiserver.rules import causes, checks, kind_checks, network_checks
 from simulation.apiserver.rules.causes import Cause
 from simulation.apiserver.rules.seen import Seen
 from simulation.apiserver.rules.spelling import FORMS
 
 HERE = Path(__file__).parent / "kinds"
-CHECKS = checks.CHECKS | kind_checks.CHECKS
+CHECKS = checks.CHECKS | kind_checks.CHECKS | network_checks.CHECKS
 
 
 class Union(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,10 +106,6 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rules of a type."""
     check: str = ""
     """A function of `checks`."""
-    stop: bool = False
-    """If this rule finds a fault, the rest of its list is not applied."""
-    quiet: bool = False
-    """With `stop`: end the list where the conditions hold, without a fault."""
 
 
 class OfMetadata(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -148,6 +144,11 @@ def _known() -> File:
     )
 
 
+def known_rules() -> tuple[Mapping[str, tuple[Rule, ...]], Mapping[str, Kind]]:
+    """All types, and all kinds by `apiVersion/Kind`."""
+    return _known().types, _known().kinds
+
+
 _OTHERS = Kind(OfMetadata(plain_finalizers=True))
 
 
@@ -161,21 +162,11 @@ def causes_of(rules: Sequence[Rule], value: Any, before: Any = None) -> list[Cau
     return list(_of_list(rules, Seen(value, before, "", value, before)))
 
 
-def causes_of_type(name: str, value: Any, at: str) -> list[Cause]:
-    """The faults of a value of that type at a place."""
-    return list(_of_list(_known().types[name], Seen(value, None, at, value, None)))
-
-
 def _of_list(rules: Sequence[Rule], seen: Seen) -> Iterator[Cause]:
     for rule in rules:
-        if not _applies(rule, seen):
-            continue
-        if rule.quiet:
-            return
-        found = [cause for place in _places(rule, seen) for cause in _of_rule(rule, place, seen)]
-        yield from found
-        if found and rule.stop:
-            return
+        if _applies(rule, seen):
+            for place in _places(rule, seen):
+                yield from _of_rule(rule, place, seen)
 
 
 def _applies(rule: Rule, seen: Seen) -> bool:

@@ -15,6 +15,7 @@ FIRST_NODE_PORT = 30000
 FIRST_ADDRESS = 10
 """Addresses below this are for services that request one, such as that of the API server."""
 _AT_NODES = ("NodePort", "LoadBalancer")
+_OF_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort")
 _KEPT = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
 
 
@@ -34,6 +35,7 @@ class ServiceStrategy(Strategy):
         spec = value["spec"]
         if before is not None:
             was = before["spec"]
+            spec = _without_what_its_type_has_not(was, spec)
             if spec["type"] != "ExternalName":
                 spec = {**spec, **{field: was[field] for field in _KEPT if field in was and not spec.get(field)}}
         elif spec["type"] != "ExternalName":
@@ -91,3 +93,21 @@ def _with_ports(spec: Json) -> Json:
         for port in spec.get("ports") or ()
     ]
     return {field: part for field, part in {**spec, "ports": ports}.items() if part not in (None, [])}
+
+
+def _without_what_its_type_has_not(was: Json, spec: Json) -> Json:
+    """A service of another type loses what only the old type has, unless the request has changed it."""
+    if was.get("type") == spec["type"]:
+        return spec
+    at_nodes = spec["type"] in _AT_NODES
+    gone = () if spec["type"] == "LoadBalancer" else _OF_BALANCERS
+    if not at_nodes:
+        gone = (*gone, "externalTrafficPolicy")
+    spec = {name: part for name, part in spec.items() if name not in gone or part != was.get(name)}
+    numbers = {port.get("nodePort") for port in was.get("ports") or ()}
+    if not at_nodes and spec.get("ports"):
+        spec["ports"] = [
+            {name: part for name, part in port.items() if name != "nodePort" or part not in numbers}
+            for port in spec["ports"]
+        ]
+    return spec

@@ -303,3 +303,14 @@ def test_a_certificate_request_notes_who_asks_and_is_approved_in_a_part_of_its_o
     assert "certificate" not in approved
     signed = server.ask("PATCH", f"{path}/c/status", {"status": {"certificate": "eA=="}}, content_type=MERGE)
     assert signed.value["status"]["certificate"] == "eA=="
+
+
+def test_a_service_of_another_type_loses_what_only_the_old_type_has(server: Server) -> None:
+    path = f"{CORE}/services"
+    made = {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
+    assert "nodePort" in server.ask("POST", path, made).value["spec"]["ports"][0]
+    changed = server.ask("PATCH", f"{path}/s", {"spec": {"type": "ClusterIP"}}, content_type=MERGE)
+    assert changed.code == 200, changed.value
+    spec = changed.value["spec"]
+    assert "nodePort" not in spec["ports"][0]
+    assert not spec.keys() & {"allocateLoadBalancerNodePorts", "externalTrafficPolicy"}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from simulation.apiserver.fields.comparison import without_left_out
-from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.kinds.table import PODS
 from simulation.apiserver.pipeline.manage import type_of
 from simulation.apiserver.pipeline.stage import Write
 from simulation.apiserver.schemas.go_types import GoTypeError, check_metadata, check_types, with_amounts_as_text
-from simulation.apiserver.status import Json, bad_request, conflict
+from simulation.apiserver.status import Json, StatusError, bad_request, conflict
 from simulation.apiserver.strategies.metadata import check_name, check_namespace, is_same, strip_new, typed
 from simulation.apiserver.strategies.strategy import cannot_handle
 
@@ -39,17 +39,31 @@ def decode_object(this: Write) -> None:
         check_namespace(resource, before["metadata"].get("namespace", ""), metadata)
         check_name(call.name, metadata)
     if not _is_known(this, value):
-        if isinstance(call.request.body, bytes) or resource.described is not None:
-            _check_types(resource, value)
-        this.strategy.decode(call, before, value)
+        _decode(this, value)
 
 
-def _check_types(resource: ServedResource, value: Json) -> None:
-    """Say in Go's words what has the wrong type. In-process clients send what their own types allow."""
+def _decode(this: Write, value: Json) -> None:
+    """Check types and unknown fields. In-process clients send what their own types allow."""
+    call, resource = this.call, this.call.resource
+    is_sent = isinstance(call.request.body, bytes)
+    if resource is not PODS and (is_sent or resource.described is not None):
+        _check_types(this, value)
+    try:
+        this.strategy.decode(call, this.before, value)
+    except StatusError:
+        if is_sent and resource is PODS:
+            _check_types(this, value)  # A struct knows all types of a pod; Go has words for them.
+        raise
+
+
+def _check_types(this: Write, value: Json) -> None:
+    """Say in Go's words what has the wrong type, where the object is not as before. Raises StatusError (400)."""
+    resource, before = this.call.resource, this.before or {}
+    changed = {name: part for name, part in value.items() if part is not before.get(name)}
     try:
         if not resource.is_defined:
-            check_types(resource.api_version, resource.kind, value)
-            value.update(with_amounts_as_text(resource.api_version, resource.kind, value))
+            check_types(resource.api_version, resource.kind, changed)
+            value.update(with_amounts_as_text(resource.api_version, resource.kind, changed))
         check_metadata(value["metadata"])
     except GoTypeError as error:
         raise bad_request(f"{cannot_handle(resource)}: {error}") from None

@@ -81,10 +81,18 @@ class FieldType:
         return key_step(found)
 
     def gone(self, value: dict[str, Any]) -> list[str]:
-        """The declared fields of a map that Go takes for nothing."""
-        fields = self.fields
+        """The declared fields of a map that Go takes for nothing.
+
+        It tells an empty list from none where it writes both.
+        """
+        fields, there = self.fields, self.there
         return [
-            name for name, part in value.items() if not part and name in fields and type(part) in fields[name].left_out
+            name
+            for name, part in value.items()
+            if not part
+            and name in fields
+            and type(part) in fields[name].left_out
+            and (part is None or name not in there)
         ]
 
     def parts(self, value: dict[str, Any]) -> dict[str, Any]:

@@ -170,3 +170,9 @@ def test_go_leaves_empty_lists_and_maps_out_and_keeps_empty_structs() -> None:
     assert as_written(spec(), pod)["spec"] == {"containers": None}
     texts = {"data": {"a": None, "b": ""}}
     assert without_left_out(texts, MAP) is texts, "a null in a map of texts is a text"
+
+
+def test_an_empty_list_that_go_writes_differs_from_none() -> None:
+    node = kind("storage.k8s.io/v1", "CSINode")
+    assert shown(compared({}, spec(drivers=[]), node).set()) == [".spec.drivers"]
+    assert compared(spec(), spec(drivers=None), node).is_same

@@ -15,7 +15,8 @@ FIRST_NODE_PORT = 30000
 FIRST_ADDRESS = 10
 """Addresses below this are for services that request one, such as that of the API server."""
 _AT_NODES = ("NodePort", "LoadBalancer")
-_OF_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort")
+_OF_BALANCERS = ("allocateLoadBalancerNodePorts", "healthCheckNodePort", "loadBalancerClass")
+_OF_CLUSTER = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _KEPT = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
 
 
@@ -35,7 +36,7 @@ class ServiceStrategy(Strategy):
         spec = value["spec"]
         if before is not None:
             was = before["spec"]
-            spec = _without_what_its_type_has_not(was, spec)
+            spec = _without_leftovers(was, spec)
             if spec["type"] != "ExternalName":
                 spec = {**spec, **{field: was[field] for field in _KEPT if field in was and not spec.get(field)}}
         elif spec["type"] != "ExternalName":
@@ -95,19 +96,23 @@ def _with_ports(spec: Json) -> Json:
     return {field: part for field, part in {**spec, "ports": ports}.items() if part not in (None, [])}
 
 
-def _without_what_its_type_has_not(was: Json, spec: Json) -> Json:
-    """A service of another type loses what only the old type has, unless the request has changed it."""
-    if was.get("type") == spec["type"]:
+def _without_leftovers(was: Json, spec: Json) -> Json:
+    """The spec of another type, without unchanged fields that only the type before had.
+
+    The rule is upstream's `dropTypeDependentFields`.
+    """
+    before, now = was.get("type"), spec.get("type")
+    if before == now:
         return spec
-    at_nodes = spec["type"] in _AT_NODES
-    gone = () if spec["type"] == "LoadBalancer" else _OF_BALANCERS
-    if not at_nodes:
-        gone = (*gone, "externalTrafficPolicy")
-    spec = {name: part for name, part in spec.items() if name not in gone or part != was.get(name)}
-    numbers = {port.get("nodePort") for port in was.get("ports") or ()}
-    if not at_nodes and spec.get("ports"):
-        spec["ports"] = [
-            {name: part for name, part in port.items() if name != "nodePort" or part not in numbers}
-            for port in spec["ports"]
-        ]
-    return spec
+    gone: list[str] = []
+    if before == "LoadBalancer":
+        gone += _OF_BALANCERS
+    if now == "ExternalName":
+        gone += _OF_CLUSTER
+    if before in _AT_NODES and now not in _AT_NODES:
+        gone += [] if spec.get("externalIPs") else ["externalTrafficPolicy"]
+        ports, old_ports = spec.get("ports") or [], was.get("ports") or []
+        if [port.get("nodePort") for port in ports] == [port.get("nodePort") for port in old_ports]:
+            bare = [{name: part for name, part in port.items() if name != "nodePort"} for port in ports]
+            spec = {**spec, "ports": bare}
+    return {name: part for name, part in spec.items() if name not in gone or part != was.get(name)}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import msgspec
 
 from config.pods.identity import CONFIG_MIRROR
+from simulation.apiserver.access.authorization import Authorizer
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
@@ -24,6 +25,7 @@ class Attributes(msgspec.Struct, eq=False):
     """
 
     core: Core
+    authorizer: Authorizer
     call: ResourceCall
     operation: str
     old: Json | None

@@ -38,7 +38,7 @@ class Write(msgspec.Struct, eq=False):
     def attributes(self) -> Attributes:
         """The request as admission sees it."""
         operation = CREATE if self.before is None else UPDATE
-        return Attributes(self.context.core, self.call, operation, self.before, self.value)
+        return Attributes(self.context.core, self.context.authorizer, self.call, operation, self.before, self.value)
 
 
 def begin(context: Context, call: ResourceCall, old: Version | None, value: Json) -> Write:

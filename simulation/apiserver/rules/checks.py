@@ -268,7 +268,7 @@ def claim_change(seen: Seen) -> Iterator[Cause]:
     if seen.root_before is None:
         return
     free = [] if was.get("volumeName") else ["volumeName"]
-    if was.get("volumeName") and (seen.root_before.get("status") or {}).get("phase") == "Bound":
+    if (seen.root_before.get("status") or {}).get("phase") == "Bound":
         free += ["resources", "volumeAttributesClassName"]
     for name in free:
         now.pop(name, None)

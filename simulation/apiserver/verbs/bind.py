@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulation.apiserver.admission.pod_topology_labels import topology_labels
 from simulation.apiserver.admission.webhooks import review_part
 from simulation.apiserver.kinds.table import PODS
 from simulation.apiserver.pipeline.context import Context
@@ -47,6 +48,9 @@ def bind(context: Context, call: ResourceCall) -> Answer:
     metadata = dict(value["metadata"])
     if asked.get("annotations"):
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **asked["annotations"]}
+    labels = {**(asked.get("labels") or {}), **topology_labels(context.core, target["name"])}
+    if labels:
+        metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
     status = {**status, "conditions": [*others, condition]}
     bound = {**value, "metadata": metadata, "spec": on_node(spec, target["name"]), "status": status}
     if not call.dry_run:

@@ -84,6 +84,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "rbac",
         "webhooks",
         "quotas",
+        "pod_security",
         "validations",
         "apiserver",
         "controllers",

@@ -12,6 +12,8 @@ class LimitRangeStrategy(PublishedStrategy):
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         super().default(call, before, value)
         spec = value.get("spec")
-        limits = spec.get("limits") if isinstance(spec, dict) else None
+        if not isinstance(spec, dict):
+            return
+        limits = spec.get("limits")
         if isinstance(limits, list) and all(isinstance(each, dict) for each in limits):
             value["spec"] = {**spec, "limits": [completed(each) for each in limits]}

@@ -163,7 +163,8 @@ def test_every_container_must_say_what_a_quota_limits_of_cpu_and_memory() -> Non
 )
 def test_only_some_requests_may_use_more(resource: str, change: Any, handles: bool) -> None:
     old = None if change[0] == CREATE else pod()
-    assert counted(resource).handles(Change(*change, old, pod())) is handles
+    operation, part = change
+    assert counted(resource).handles(Change(operation, part, old, pod())) is handles
 
 
 def test_names_of_a_quota_say_what_to_count() -> None:

@@ -21,6 +21,7 @@ from simulation.apiserver.admission import (
     node_taints,
     pod_security,
     pod_topology_labels,
+    policies,
     priority,
     resource_quota,
     runtime_class,
@@ -50,6 +51,7 @@ PLUGINS = (
     default_classes.INGRESS_PLUGIN,
     pod_topology_labels.PLUGIN,
     webhooks.MUTATING_PLUGIN,
+    policies.PLUGIN,
     webhooks.VALIDATING_PLUGIN,
     resource_quota.PLUGIN,
 )

@@ -158,6 +158,10 @@ INGRESSES = _BY_NAME["networking.k8s.io", "v1", "ingresses"]
 INGRESS_CLASSES = _BY_NAME["networking.k8s.io", "v1", "ingressclasses"]
 RUNTIME_CLASSES = _BY_NAME["node.k8s.io", "v1", "runtimeclasses"]
 CERTIFICATE_REQUESTS = _BY_NAME["certificates.k8s.io", "v1", "certificatesigningrequests"]
+POLICY_BINDINGS = tuple(
+    _BY_NAME["admissionregistration.k8s.io", "v1", f"{kind}admissionpolicybindings"]
+    for kind in ("mutating", "validating")
+)
 LIMIT_RANGES = _BY_NAME["", "v1", "limitranges"]
 CLAIMS = _BY_NAME["", "v1", "persistentvolumeclaims"]
 VOLUMES = _BY_NAME["", "v1", "persistentvolumes"]

@@ -64,7 +64,8 @@ class Programs:
 
     def fault(self) -> str:
         """What is wrong: which program has ended by itself, with its last words. Empty if all run."""
-        return next((each.fault for each in (*self._watched, *self._kept) if each.fault), "")
+        faults = [each.fault for each in self._watched] + [each.fault for each in self._kept]
+        return next((fault for fault in faults if fault), "")
 
     def ended(self) -> tuple[str, ...]:
         """One line for each program that has ended and begun again: how often, and why the last time."""
@@ -77,7 +78,7 @@ class Programs:
 
     async def end(self) -> None:
         """End all, the last one first. May be called more than once."""
-        tasks = [each.task for each in (*self._kept, *self._watched)]
+        tasks = [each.task for each in self._kept] + [each.task for each in self._watched]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -153,7 +154,8 @@ class _Watched:
         while piece := await self._program.output.read(_PIECE_BYTES):
             self._words += piece
             if not self._first_reason:
-                self._first_reason = next((line for line in self._words.splitlines() if line.startswith(REASONS)), b"")
+                lines = bytes(self._words).splitlines()
+                self._first_reason = next((line for line in lines if line.startswith(REASONS)), b"")
             del self._words[:-LAST_WORDS_BYTES]
 
 

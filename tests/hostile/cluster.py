@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import re
 
 from actors.kernel import SimulatedDispatcher
+from config.values.go_pattern import InvalidGoPatternError
 from simulation.apiserver.core import Options
 from simulation.apiserver.requests.answers import JsonAnswer, WatchAnswer
 from simulation.apiserver.requests.calls import ApiRequest
-from simulation.apiserver.schemas.formats import FORMATS, compiled, takes_long
+from simulation.apiserver.schemas.formats import FORMATS, compiled
 from simulation.apiserver.schemas.json_paths import find_all, parse_path
 from simulation.apiserver.schemas.protobuf import read_protobuf
 from simulation.apiserver.server import ApiServer
@@ -63,9 +63,7 @@ def call(data: bytes) -> object:
 def pattern(data: bytes) -> object:
     expression, _, text = text_of(data).partition("\0")
     found = compiled(expression)
-    if found is None or takes_long(found, text):
-        return None
-    return bool(found.search(text))
+    return None if found is None else found.is_in(text)
 
 
 def formats(data: bytes) -> object:
@@ -107,7 +105,12 @@ CLUSTER = (
             b'"allOf":[{}],',
         ),
     ),
-    Decoder("pattern", pattern, (re.error,), (b"^(a|b)+[[:alpha:]]\\.$\0aab.", b"(?i)x{2,3}\\z\0XX", b"(a+)+$\0aaaa")),
+    Decoder(
+        "pattern",
+        pattern,
+        (InvalidGoPatternError,),
+        (b"^(a|b)+[[:alpha:]]\\.$\0aab.", b"(?i)x{2,3}\\z\0XX", b"(a+)+$\0aaaa"),
+    ),
     Decoder(
         "formats", formats, (), (b"10.0.0.0/8", b"2026-01-31T12:00:00Z", b"1h3m", b"a@b.c", b"$.a[0]", b"aGVsbG8=")
     ),

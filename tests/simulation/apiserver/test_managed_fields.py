@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from simulation.apiserver.requests.bodies import APPLY, JSON_PATCH
 from tests.simulation.apiserver.custom.made import WIDGETS, defined, version, widget
-from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, STRATEGIC, Asked, Server, pod
+from tests.simulation.apiserver.worlds import MERGE, PODS, SECOND_NS, STRATEGIC, Asked, Server, pod, typed
 
 CORE, APPS = "/api/v1/namespaces/default", "/apis/apps/v1/namespaces/default"
 LAMP = f"{WIDGETS}/lamp"
@@ -132,7 +132,7 @@ def test_a_status_has_owners_of_its_own(server: Server) -> None:
     path = f"{PODS}/web/status"
     patched = server.ask("PATCH", path, status, content_type=STRATEGIC, fieldManager="agent").value
     own = owners(patched)["agent Update status"]["f:status"]
-    times = {"f:lastProbeTime": {}, "f:lastTransitionTime": {}}  # which Go writes as null
+    times: dict[str, Any] = {"f:lastProbeTime": {}, "f:lastTransitionTime": {}}  # which Go writes as null
     assert own == {
         "f:conditions": {".": {}, 'k:{"type":"Ready"}': {".": {}, "f:status": {}, "f:type": {}, **times}},
         "f:phase": {},
@@ -199,7 +199,7 @@ def test_lists_and_watches_have_them_and_metadata_too(server: Server) -> None:
     made = server.ask("POST", f"{CORE}/configmaps", config_map(a="1"), fieldManager="maker").value
     assert made["metadata"]["managedFields"]
     [listed] = server.get(f"{CORE}/configmaps", fieldSelector="metadata.name=map").value["items"]
-    assert listed == watched.events[-1][1] == made
+    assert typed(listed, "ConfigMap") == watched.events[-1][1] == made
 
 
 def test_who_takes_the_last_finalizer_gets_the_object_without_it(server: Server) -> None:

@@ -88,7 +88,7 @@ def path_of(resource: ServedResource) -> str:
 
 @pytest.mark.parametrize("resource", WRITTEN, ids=lambda one: one.group_resource)
 def test_each_kind_is_kept_with_what_it_requires(resource: ServedResource) -> None:
-    server, path = Server(), path_of(resource)
+    server, path = Server(Options(quota_usage=False)), path_of(resource)
     made = server.ask("POST", path, smallest(resource))
     assert made.code == 201, made.value
     name = made.value["metadata"]["name"]

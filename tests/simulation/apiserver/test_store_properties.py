@@ -17,7 +17,7 @@ from simulation.apiserver.requests.answers import WatchAnswer
 from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.store import store
 from simulation.apiserver.store.store import Version
-from tests.simulation.apiserver.worlds import MERGE, PODS, Server, pod
+from tests.simulation.apiserver.worlds import MERGE, PODS, Server, pod, typed
 
 NAMES = ("a", "b", "c")
 QUERIES: tuple[dict[str, str], ...] = (
@@ -52,7 +52,7 @@ class Follower:
 
     def list(self) -> None:
         listed = self.server.get(PODS, **self.query).value
-        self.known = {item["metadata"]["name"]: item for item in listed["items"]}
+        self.known = {item["metadata"]["name"]: typed(item, "Pod") for item in listed["items"]}
         self.revision = listed["metadata"]["resourceVersion"]
         self.lists += 1
         self.watch()
@@ -111,7 +111,7 @@ def test_a_follower_of_a_watch_knows_what_a_list_shows(
         do(server, one, followers)
         for follower in followers:
             listed = server.get(PODS, **follower.query).value["items"]
-            assert {item["metadata"]["name"]: item for item in listed} == follower.known
+            assert {item["metadata"]["name"]: typed(item, "Pod") for item in listed} == follower.known
     if history_at_most == 10_000:
         assert all(follower.lists == 1 for follower in followers)
 
@@ -139,7 +139,8 @@ def test_an_object_that_is_written_down_while_its_text_is_made_is_not_lost(monke
 
     Meanwhile the next event lets this object be encoded.
     """
-    version, encode = Version(("", "a"), {"metadata": {"name": "a"}}, 1), store.encode
+    value = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}}
+    version, encode = Version(("", "a"), value, 1), store.encode
 
     def made_meanwhile(value: Any) -> bytes:
         monkeypatch.undo()
@@ -148,5 +149,5 @@ def test_an_object_that_is_written_down_while_its_text_is_made_is_not_lost(monke
         return text
 
     monkeypatch.setattr(store, "encode", made_meanwhile)
-    assert version.body() == b'{"metadata":{"name":"a"}}' == version.body()
-    assert version.object == {"metadata": {"name": "a"}}
+    assert version.body() == b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}' == version.body()
+    assert version.object == value

@@ -7,7 +7,7 @@ import pytest
 from simulation.apiserver.requests.bodies import APPLY, JSON
 from simulation.apiserver.store.selection import EVERYTHING
 from simulation.apiserver.store.store import Watcher
-from tests.simulation.apiserver.worlds import MERGE, PODS, STRATEGIC, Server, pod
+from tests.simulation.apiserver.worlds import MERGE, PODS, STRATEGIC, Server, pod, typed
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_patch_moves_no_object(server: Server, part: str, media: str, field: s
     patch = {"apiVersion": "v1", "kind": "Pod", "metadata": {field: "other"}}
     answer = server.ask("PATCH", f"{PODS}/web{part}", patch, content_type=media, fieldManager="m")
     assert (answer.code, answer.message) == (400, told)
-    assert server.get("/api/v1/pods").value["items"] == [made]
+    assert [typed(one, "Pod") for one in server.get("/api/v1/pods").value["items"]] == [made]
 
 
 @pytest.mark.parametrize("said", ["", None])

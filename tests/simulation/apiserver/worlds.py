@@ -97,6 +97,12 @@ class Server:
         return answer.value
 
 
+def typed(item: Any, kind: str, version: str = "v1") -> Any:
+    """An item of a list, which says neither its kind nor its version, as the object itself is shown."""
+    assert not {"kind", "apiVersion"} & item.keys()
+    return {"kind": kind, "apiVersion": version, **item}
+
+
 def pod(name: str = "web", *, labels: dict[str, str] | None = None, **spec: Any) -> Any:
     return {
         "kind": "Pod",

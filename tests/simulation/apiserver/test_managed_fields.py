@@ -24,7 +24,7 @@ DNS_PORTS = [{"name": one["name"], "containerPort": 53, "protocol": one["protoco
 CONTAINER = {"name": "dns", "image": "registry.example/dns:1", "ports": DNS_PORTS}
 TEMPLATE = {"metadata": {"labels": LABELS}, "spec": {"containers": [CONTAINER]}}
 WORKLOAD = {"selector": {"matchLabels": LABELS}, "template": TEMPLATE}
-MINE = {"f:data": {"f:a": {}}}
+MINE: Any = {"f:data": {"f:a": {}}}
 KUBECTLS = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -37,8 +37,10 @@ def config_map(**data: str | None) -> Any:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "map"}, "data": data}
 
 
-def apply(server: Server, value: Any, by: str, path: str = MAP, **query: str) -> Asked:
-    return server.ask("PATCH", path, value, content_type=APPLY, fieldManager=by, **query)
+def apply(server: Server, value: Any, by: str, path: str = MAP, *, force: str = "") -> Asked:
+    if force:
+        return server.ask("PATCH", path, value, content_type=APPLY, fieldManager=by, force=force)
+    return server.ask("PATCH", path, value, content_type=APPLY, fieldManager=by)
 
 
 def owners(value: Any) -> dict[str, Any]:
@@ -416,7 +418,7 @@ def test_an_apply_again_changes_nothing_and_owners_share_only_what_they_agree_on
 ) -> None:
     server, wanted = Server(), dict[str, dict[str, str]]()
     for manager, data, force in applies:
-        done = apply(server, config_map(**data), manager, **({"force": "true"} if force else {}))
+        done = apply(server, config_map(**data), manager, force="true" if force else "")
         if done.code == 409:
             continue
         again = apply(server, config_map(**data), manager).value

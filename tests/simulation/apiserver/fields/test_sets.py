@@ -74,7 +74,7 @@ def test_a_path_is_shown_as_in_conflicts() -> None:
 
 
 def test_keys_are_ordered_by_value_and_not_as_text() -> None:
-    ports = {f'k:{{"port":{port}}}': {} for port in (8080, 53, 443)}
+    ports: Fields = {f'k:{{"port":{port}}}': {} for port in (8080, 53, 443)}
     assert list(written({"f:ports": ports})["f:ports"]) == [f'k:{{"port":{port}}}' for port in (53, 443, 8080)]
 
 

@@ -57,7 +57,10 @@ def _decode(this: Write, value: Json) -> None:
 
 
 def _check_types(this: Write, value: Json) -> None:
-    """Say in Go's words what has the wrong type, where the object is not as before. Raises StatusError (400)."""
+    """Say in Go's words what has the wrong type, where the object is not as before.
+
+    Raises StatusError (400).
+    """
     resource, before = this.call.resource, this.before or {}
     changed = {name: part for name, part in value.items() if part is not before.get(name)}
     try:

@@ -42,7 +42,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("runtime/http_server/system_logs.py", "_journal"): "every value of the query follows an `=` in its own word",
     ("runtime/io/programs.py", "running"): "its callers stand here, each with its words",
     ("runtime/state/id_files.py", "_asked"): "getsubids with constant words",
-    ("simulation/planes/programs.py", "start"): "programs of the user's, with words of `planes.arguments`, all `--x=y`",
+    ("simulation/planes/programs.py", "begun"): "programs of the user's, with words of `planes.arguments`, all `--x=y`",
     ("simulation/validations/program.py", "_begin"): "our own script, without operands",
     ("runtime/volumes/commands.py", "run"): "HostCommand.words puts the operands behind `--`",
 }

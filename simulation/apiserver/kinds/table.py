@@ -71,6 +71,8 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid
     """Dotted paths whose change raises the generation; `*` is all but metadata and parts."""
     first_generation: int = -1
     """The generation of a new object; 0 for none. By default 1 where something raises it."""
+    fixed_by_status: tuple[str, ...] = ()
+    """Fields of the metadata that a change of the status keeps; `*` for all, as of every custom resource."""
     create_on_update: bool = False
     """Whether PUT creates an object that does not exist."""
     blind_update: bool = True

@@ -64,11 +64,6 @@ class DescribedStrategy(Strategy):
         _replace(value, pruned(value, _described(call.resource).schema, unknown))
         tell_of_unknown(call, unknown)
 
-    def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        super().prepare(call, before, value)
-        if before is not None and call.target.subresource == "status":
-            value["metadata"] = dict(before["metadata"])
-
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         super().validate(call, before, value)
         resource, name, schema = call.resource, value["metadata"]["name"], _described(call.resource).schema

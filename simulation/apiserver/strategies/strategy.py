@@ -65,7 +65,7 @@ class Strategy:
             elif "status" in resource.subresources and not resource.keeps_first_status:
                 value.pop("status", None)
         elif part == "status":
-            changed = {"metadata": value["metadata"], "status": value.get("status")}
+            changed = {"metadata": _metadata_of_status(resource, before, value), "status": value.get("status")}
             value.clear()
             value.update({**before, **changed})
         elif not part and "status" in resource.subresources:
@@ -104,6 +104,20 @@ class Strategy:
             return from_builtins(value, self._struct)
         except DocumentError as error:
             raise undecodable(resource, error) from None
+
+
+def _metadata_of_status(resource: ServedResource, before: Json, value: Json) -> Json:
+    """The metadata after a change of the status: it may not change all of them."""
+    was: Json = before["metadata"]
+    if resource.is_defined or "*" in resource.fixed_by_status:
+        return dict(was)
+    metadata: Json = value["metadata"]
+    for field in resource.fixed_by_status:
+        if field in was:
+            metadata[field] = was[field]
+        else:
+            metadata.pop(field, None)
+    return metadata
 
 
 def undecodable(resource: ServedResource, error: DocumentError, above: str = "") -> StatusError:

@@ -221,3 +221,16 @@ def test_protobuf_of_typed_clients_is_read() -> None:
     assert template["containers"][0]["resources"]["limits"] == {"cpu": "500m"}
     broken = server.ask("POST", path, body(b"\xff"), content_type="application/vnd.kubernetes.protobuf")
     assert (broken.code, "cannot be read" in broken.message) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"), [("StatefulSet", set()), ("Deployment", {"labels"}), ("FlowSchema", {"labels", "annotations"})]
+)
+def test_a_change_of_a_status_keeps_the_metadata_that_its_kind_keeps(kind: str, kept: set[str]) -> None:
+    server, resource = Server(), next(one for one in PUBLISHED if one.kind == kind)
+    path = path_of(resource)
+    assert server.ask("POST", path, smallest(resource)).code == 201
+    asked = {"labels": {"part": "new"}, "annotations": {"part": "new"}}
+    changed = server.ask("PATCH", f"{path}/one/status", {"metadata": asked}, content_type=STRATEGIC)
+    assert changed.code == 200, changed.value
+    assert {name for name in asked if "part" not in (changed.value["metadata"].get(name) or {})} == kept

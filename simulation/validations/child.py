@@ -1,6 +1,7 @@
 """The process that evaluates rules, by lines of JSON on its standard input and output.
 
-Each request is a line, `["compile", ROWS]` or `["evaluate", ROWS]` as in `program.py`, and so is its answer. This runs
+Each request is a line, `["compile", ROWS]`, `["evaluate", ROWS]` or `["judge", ROWS]` as in `program.py`, and so is its
+answer. This runs
 as a script and imports nothing of the project. A request may use `CPU_S` seconds of CPU, and the process a bounded
 amount of memory. With more it dies, which its parent notices.
 """
@@ -22,6 +23,8 @@ CPU_S = 2.0
 MEMORY_BYTES = 2**30
 OLD = "oldValue__"
 """The variable behind an optional `oldSelf`."""
+_OF_POLICIES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
+"""What the expressions of an admission policy read."""
 _EXTENSIONS = ("Strings", "Math", "Optional", "Bindings", "Encoders")
 
 
@@ -47,7 +50,7 @@ def _environment(cel: Any) -> Any:
     ]
     modules = [import_module(f"cel_expr_python.ext.ext_{name.lower()}") for name in _EXTENSIONS]
     extensions = [getattr(module, f"Ext{name}")() for module, name in zip(modules, _EXTENSIONS, strict=True)]
-    variables = dict.fromkeys(("self", "oldSelf", OLD), kinds.DYN)
+    variables = dict.fromkeys(("self", "oldSelf", OLD, *_OF_POLICIES), kinds.DYN)
     return cel.NewEnv(variables=variables, functions=functions, extensions=extensions)
 
 
@@ -105,6 +108,34 @@ class Rules:
         said = self._value(_with_old(message, bool(old)) if optional else message, data) if message else ""
         return False, said if isinstance(said, str) else ""
 
+    def judge(
+        self, data: dict[str, Any], conditions: list[str], variables: list[list[str]], checks: list[list[str]]
+    ) -> list[Any] | None:
+        """What an admission policy says of a request; None if a condition does not hold.
+
+        `variables`: name and expression; `checks`: expression and messageExpression. For each check: whether it holds,
+        and the text for a broken one. A check or condition that cannot be evaluated gives None, and why.
+        """
+        known: dict[str, Any] = {}
+        data = {**data, "variables": known}
+        for condition in conditions:
+            held = self._value(condition, data)
+            if held is not True:
+                return None if held is False else [[None, f"expression '{condition}' resulted in error: {held}"]]
+        for name, expression in variables:
+            value = self._value(expression, data)
+            if not isinstance(value, RuntimeError):  # Who reads another one finds no such key.
+                known[name] = value
+        said: list[Any] = []
+        for expression, message in checks:
+            held = self._value(expression, data)
+            if isinstance(held, RuntimeError):
+                said.append([None, f"expression '{expression}' resulted in error: {held}"])
+            else:
+                text = self._value(message, data) if message and held is not True else ""
+                said.append([held is True, text if isinstance(text, str) else ""])
+        return said
+
     def _value(self, expression: str, data: dict[str, Any]) -> Any:
         try:
             found = self._compiled(expression).eval(data=data)
@@ -126,7 +157,8 @@ def main() -> None:
         what, rows = json.loads(line)
         # CPU time, and not the time of day: a busy machine makes no rule fail. The signal ends C++ code, too.
         signal.setitimer(signal.ITIMER_PROF, CPU_S)
-        answers = [rules.compile(*row) if what == "compile" else rules.evaluate(*row) for row in rows]
+        tell: Callable[..., Any] = {"compile": rules.compile, "evaluate": rules.evaluate, "judge": rules.judge}[what]
+        answers = [tell(*row) for row in rows]
         signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps(answers), flush=True)
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -56,6 +56,23 @@ class RuleProgram:
         """What became of each; None if all of them together take too much time or memory."""
         answers = self._ask("evaluate", checks)
         return None if answers is None else [(held, text) for held, text in answers]
+
+    def judge(
+        self,
+        data: Mapping[str, Any],
+        conditions: Sequence[str],
+        variables: Sequence[tuple[str, str]],
+        checks: Sequence[tuple[str, str]],
+    ) -> list[Held] | None:
+        """What an admission policy says of a request: an outcome for each check.
+
+        There is none if its conditions do not hold. `variables`: name and expression; `checks`: expression and
+        messageExpression. None if all together take too much time or memory.
+        """
+        answers = self._ask("judge", [(data, conditions, variables, checks)])
+        if answers is None:
+            return None
+        return [(held, text) for held, text in answers[0] or ()]
 
     def _ask(self, what: str, rows: Sequence[Any]) -> list[Any] | None:
         with self._lock:

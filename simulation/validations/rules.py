@@ -48,10 +48,11 @@ _METHODS = frozenset(
 """Functions and macros of Kubernetes that the library does not have."""
 _MACROS = frozenset({"all", "exists", "exists_one", "existsOne"})
 """Macros that the library has for one variable, but not for two."""
+_AUTHORIZER = re.compile(r"\bauthorizer\b")
 _LONGEST_NAMES = 200
 _ESCAPED = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPES = re.compile(r"__|[./-]")
-_KEYWORDS = frozenset(
+KEYWORDS = frozenset(
     {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"}
     | {"let", "loop", "package", "namespace", "return"}
 )
@@ -88,6 +89,11 @@ class Rule(msgspec.Struct, frozen=True):
 def is_evaluated(rule: Mapping[str, Any]) -> bool:
     """Whether the rule uses only what the library has."""
     return _is_known(rule.get("rule") or "") and _is_known(rule.get("messageExpression") or "")
+
+
+def is_known(expression: str) -> bool:
+    """Whether an expression of an admission policy uses only what the library has, and asks no authorizer."""
+    return _is_known(expression) and _AUTHORIZER.search(expression) is None
 
 
 @kept(256 * KIB, 16 * KIB)
@@ -192,7 +198,7 @@ def seen_by_cel(schema: Schema, value: Any, is_object: bool = False) -> Any:
 
 def escaped(name: str) -> str:
     """The name of a field as a word of CEL."""
-    if name in _KEYWORDS:
+    if name in KEYWORDS:
         return f"__{name}__"
     word = _ESCAPES.sub(lambda found: _ESCAPED[found[0]], name)
     return word if _WORD.fullmatch(word) else name

@@ -96,11 +96,11 @@ def concerns(webhook: Json, asked: Asked) -> bool:
         return False
     wants = webhook.get("objectSelector") or {}
     described = (one["metadata"] for one in asked.objects if "metadata" in one)
-    if wants and not any(_selects(wants, metadata.get("labels") or {}) for metadata in described):
+    if wants and not any(selects(wants, metadata.get("labels") or {}) for metadata in described):
         return False
     wants = webhook.get("namespaceSelector") or {}
     has_namespace = asked.namespaced or asked.plural == "namespaces"
-    return not (wants and has_namespace) or _selects(wants, asked.namespace_labels)
+    return not (wants and has_namespace) or selects(wants, asked.namespace_labels)
 
 
 def _rule_matches(rule: Json, asked: Asked) -> bool:
@@ -130,7 +130,8 @@ def _resource_matches(pattern: str, resource: str) -> bool:
     return wanted in (ANY, name) and wanted_part in (part, ANY)
 
 
-def _selects(selector: Json, labels: Json) -> bool:
+def selects(selector: Json, labels: Json) -> bool:
+    """Whether a LabelSelector selects these labels. A wrong one selects nothing."""
     try:
         return label_query(msgspec.convert(selector, LabelSelector)).matches(labels)
     except (SelectorError, msgspec.ValidationError):

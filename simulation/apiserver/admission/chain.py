@@ -51,6 +51,7 @@ PLUGINS = (
     default_classes.INGRESS_PLUGIN,
     pod_topology_labels.PLUGIN,
     webhooks.MUTATING_PLUGIN,
+    policies.WARNING_PLUGIN,
     policies.PLUGIN,
     webhooks.VALIDATING_PLUGIN,
     resource_quota.PLUGIN,

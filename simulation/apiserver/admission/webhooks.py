@@ -56,6 +56,19 @@ def review_part(store: Store, call: ResourceCall, body: Json, old: Json | None =
     return body
 
 
+def asked_of(store: Store, call: ResourceCall, old: Json | None, new: Json | None, connects: bool = False) -> Asked:
+    """The request, as the rules of webhooks and policies see it."""
+    resource, sub = call.resource, call.target.sub
+    is_part = sub is not None and sub.kind != resource.kind
+    home = store.get(NAMESPACES.store_key, "", call.namespace)
+    its = new or old if resource is NAMESPACES else None if home is None else home.object
+    labels = (its or {}).get("metadata", {}).get("labels") or {}
+    named = (resource.group, resource.version, resource.plural, call.target.subresource, resource.kind)
+    user, where = user_info(call.user), (resource.namespaced, call.namespace, labels)
+    body_kind = (sub.group, sub.version, sub.kind) if sub is not None and is_part else None
+    return Asked(*named, *where, user, call.dry_run, old, new, call.name if is_part else "", body_kind, connects)
+
+
 def _patched(webhook: Webhook, value: Json, verdict: Verdict) -> Json:
     try:
         return apply_json_patch(value, list(verdict.patch)) if verdict.patch else value
@@ -70,17 +83,9 @@ def _webhooks(store: Store, stage: str) -> list[Webhook]:
 def _verdict(
     store: Store, call: ResourceCall, stage: str, webhook: Webhook, change: _Change, connects: bool = False
 ) -> Verdict:
-    old, new = change
-    resource, sub, admission = call.resource, call.target.sub, call.request.admission
+    admission = call.request.admission
     assert admission is not None
-    is_part = sub is not None and sub.kind != resource.kind
-    home = store.get(NAMESPACES.store_key, "", call.namespace)
-    its = new or old if resource is NAMESPACES else None if home is None else home.object
-    labels = (its or {}).get("metadata", {}).get("labels") or {}
-    named = (resource.group, resource.version, resource.plural, call.target.subresource, resource.kind)
-    user, where = user_info(call.user), (resource.namespaced, call.namespace, labels)
-    body_kind = (sub.group, sub.version, sub.kind) if sub is not None and is_part else None
-    asked = Asked(*named, *where, user, call.dry_run, old, new, call.name if is_part else "", body_kind, connects)
+    asked = asked_of(store, call, *change, connects=connects)
     try:
         verdict = admission.verdict(stage, webhook, asked)
     except RefusedError as refusal:

@@ -160,9 +160,13 @@ INGRESSES = _BY_NAME["networking.k8s.io", "v1", "ingresses"]
 INGRESS_CLASSES = _BY_NAME["networking.k8s.io", "v1", "ingressclasses"]
 RUNTIME_CLASSES = _BY_NAME["node.k8s.io", "v1", "runtimeclasses"]
 CERTIFICATE_REQUESTS = _BY_NAME["certificates.k8s.io", "v1", "certificatesigningrequests"]
-POLICY_BINDINGS = tuple(
-    _BY_NAME["admissionregistration.k8s.io", "v1", f"{kind}admissionpolicybindings"]
-    for kind in ("mutating", "validating")
+MUTATING_BINDINGS, VALIDATING_BINDINGS, VALIDATING_POLICIES = (
+    _BY_NAME["admissionregistration.k8s.io", "v1", plural]
+    for plural in (
+        "mutatingadmissionpolicybindings",
+        "validatingadmissionpolicybindings",
+        "validatingadmissionpolicies",
+    )
 )
 LIMIT_RANGES = _BY_NAME["", "v1", "limitranges"]
 CLAIMS = _BY_NAME["", "v1", "persistentvolumeclaims"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulation.validations.program import the_program
 from tools.recordings.compare import embedded, floors, recorded, replayed, resources, shares_of
 
 FLOORS = floors()
@@ -14,6 +15,8 @@ FLOORS = floors()
 
 @pytest.mark.parametrize("resource", resources())
 def test_it_answers_as_the_recorded_server_in_at_least_as_many_cases_as_before(resource: str) -> None:
+    if resource == "admission_policies" and the_program() is None:
+        pytest.skip("actorlet[cel] is not installed")
     with embedded() as send:
         shares = shares_of(list(replayed(recorded(resource), send)))
     floor = FLOORS[resource]

@@ -157,8 +157,12 @@ def main() -> None:
         what, rows = json.loads(line)
         # CPU time, and not the time of day: a busy machine makes no rule fail. The signal ends C++ code, too.
         signal.setitimer(signal.ITIMER_PROF, CPU_S)
-        tell: Callable[..., Any] = {"compile": rules.compile, "evaluate": rules.evaluate, "judge": rules.judge}[what]
-        answers = [tell(*row) for row in rows]
+        tells: dict[str, Callable[..., Any]] = {
+            "compile": rules.compile,
+            "evaluate": rules.evaluate,
+            "judge": rules.judge,
+        }
+        answers = [tells[what](*row) for row in rows]
         signal.setitimer(signal.ITIMER_PROF, 0)
         print(json.dumps(answers), flush=True)
 

@@ -167,7 +167,9 @@ def test_a_pod_is_made_by_the_handler_of_its_runtime_class(cluster: Cluster):
 
 
 def test_a_runtime_class_that_is_not_there_is_said_and_waited_for(cluster: Cluster):
+    put(cluster, CLASSES, "RuntimeClass", "sandboxed", handler="runsc")
     cluster.create("shop", runtimeClassName="sandboxed")
+    cluster.ask("DELETE", f"{CLASSES}/sandboxed")  # admission refuses a pod whose class was never there
     cluster.run(5 * SECOND)
     found = cluster.ask("GET", "/api/v1/events")["items"]
     said = [event["message"] for event in found if event["reason"] == "FailedCreatePodSandBox"]

@@ -54,9 +54,11 @@ def others_run_after(count: int, starts_at_once: int, **spec: Any) -> int:
     cluster = Cluster(starts_at_once=starts_at_once)
     cluster.run(5 * SECOND)
     HungCalls(cluster.node.cri).hang("PullImage", image=IMAGE_OF_NOBODY)
+    cluster.ask("POST", CLASSES, {"metadata": {"name": "none"}, "handler": "runsc"})
     for number in range(count):
         uid = cluster.create(f"sick-{number}", **spec)["metadata"]["uid"]
         cluster.node.host.tree.hang(f"/var/lib/actorlet/pods/{uid}/volumes/kubernetes.io~nfs")
+    cluster.ask("DELETE", f"{CLASSES}/none")  # admission takes a pod only while its class is there
     for number in range(10):
         cluster.create(f"web-{number}")
 
@@ -68,6 +70,7 @@ def others_run_after(count: int, starts_at_once: int, **spec: Any) -> int:
 
 
 MOUNTED = [container(volumeMounts=[{"name": "data", "mountPath": "/data"}])]
+CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 IMAGE_OF_NOBODY = "registry.example/none:1"
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from simulation.apiserver.rules import spelling
 from simulation.apiserver.schemas.formats import EXPRESSIONS
 from tests.expressions import Cost, cost_of, uses_of
 
@@ -25,6 +27,10 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("actors/model/expansion.py", "_REFERENCE"): "the text ends with the last `)`, so each `$(` finds one",
     ("config/values/quantity.py", "_FORM"): "a quantity has at most 128 characters",
     ("runtime/logs/reader.py", "_rotated"): "an escaped file name before a constant, for names of files",
+    ("simulation/apiserver/rules/checks.py", "domain_prefixed_path"): "a constant above it, of one class of characters",
+    ("simulation/apiserver/rules/spelling.py", "_matching"): "constants of the module, which a test below judges",
+    ("simulation/apiserver/rules/spelling.py", "label"): "one of those constants",
+    ("simulation/apiserver/schemas/go_types.py", "_time"): "the parts of a layout, of a few digits each",
     ("simulation/apiserver/schemas/formats.py", "_matches"): "constants of the module, which a test below judges",
     ("simulation/validations/child.py", "_find"): "of a rule, in a process whose CPU time is limited",
     ("simulation/validations/child.py", "_find_all"): "of a rule, in a process whose CPU time is limited",
@@ -114,6 +120,22 @@ def test_every_expression_is_linear_or_has_a_reason() -> None:
 
 def test_every_format_of_custom_objects_is_linear() -> None:
     for pattern in EXPRESSIONS.values():
+        assert {cost_of(pattern, use, re.ASCII) for use in uses_of({"fullmatch"})} == {Cost.LINEAR}, pattern
+
+
+def test_every_form_of_names_of_built_in_objects_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    compile_one = re.compile
+
+    def record(pattern: str, *flags: int) -> re.Pattern[str]:
+        made.append(pattern)
+        return compile_one(pattern, *flags)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(re, "compile", record)
+        runpy.run_path(spelling.__file__)
+    assert len(made) > 5
+    for pattern in made:
         assert {cost_of(pattern, use, re.ASCII) for use in uses_of({"fullmatch"})} == {Cost.LINEAR}, pattern
 
 

@@ -36,7 +36,7 @@ _GOOD_TIMES = {
 }
 _SCALARS: Mapping[str, type] = {"string": str, "bool": bool, "int32": int, "int64": int, "double": float}
 _BITS = {"int32": 31, "int64": 63}
-_AMOUNT = re.compile(r"[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_AMOUNT = re.compile(r"[+-]?[0-9.]+(?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?", re.ASCII)
 _AMOUNTS = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _BASE64 = re.compile(r"[A-Za-z0-9+/\r\n]*={0,2}", re.ASCII)
 

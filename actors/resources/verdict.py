@@ -10,12 +10,10 @@ SHORTAGE = "OutOf"
 """The start of the reason of a pod that lacks a resource, before its name."""
 _COUNTED = frozenset(
     {
-        *("AppArmor", "Evicted", "InitContainerRestartPolicyForbidden", "InvalidNodeInfo", "NodeShutdown"),
+        *("AppArmor", "Evicted", "NodeShutdown"),
         *("OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods"),
-        *("PodFeatureUnsupported", "PodLevelResourcesNotSupported", "PodOSNotSupported"),
-        *("PodOSSelectorNodeLabelDoesNotMatch", "SupplementalGroupsPolicyNotSupported", "SysctlForbidden"),
-        *("TopologyAffinityError", "UnexpectedAdmissionError", "UnexpectedPredicateFailureType", "UnknownReason"),
-        "VolumeAttachmentLimitExceeded",
+        *("PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch", "SupplementalGroupsPolicyNotSupported"),
+        *("SysctlForbidden", "UnexpectedAdmissionError", "VolumeAttachmentLimitExceeded"),
     }
 )
 

@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.pod_trace import PLACE, as_markdown, traced_files
 
-FILES_AT_MOST = 40
+FILES_AT_MOST = 46
+"""Six of them serve admission: what grows with a pod, its own worker works out, and not an actor of all pods."""
 DOC = Path(__file__).parents[3] / "docs" / "explanation" / "pod-start.md"
 
 

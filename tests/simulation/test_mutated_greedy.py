@@ -69,5 +69,6 @@ def test_an_agent_whose_shared_actor_formats_the_files_of_pods_is_found_out(monk
                 map_lines(message.pod.metadata.annotations)
         return prepare(actor, message)
 
-    monkeypatch.setattr(VolumeReconcilerActor, "message_handlers", {**handlers, PrepareVolumes: formatting})
+    handlers[PrepareVolumes] = formatting
+    monkeypatch.setattr(VolumeReconcilerActor, "message_handlers", handlers)
     assert is_found_out(played("spec.volumes[].downwardAPI.items[*]", FORMATTED_SIZE))

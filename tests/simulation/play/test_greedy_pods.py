@@ -74,7 +74,7 @@ def test_ephemeral_containers_come_with_the_update():
         if shown is not None:
             counts.append(len(shown.object["spec"].get("ephemeralContainers", ())))
     assert counts[0] == 0
-    assert max(counts) > 50
+    assert max(counts) > 30, "as many as fit into the object that is stored, with what the server adds to each"
 
 
 def test_the_seed_draws_a_field():

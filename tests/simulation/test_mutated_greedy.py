@@ -22,7 +22,7 @@ from tests.simulation.test_greedy_pods import SEED, played, to_the_end
 
 Mutate = pytest.MonkeyPatch
 RULE = "no-pod-takes-anothers-turn"
-FORMATTED_SIZE, MOUNTED_SIZE = "512Ki", "96Ki"
+FORMATTED_SIZE, MOUNTED_SIZE = "512Ki", "192Ki"
 
 
 def is_found_out(outcome: PlayOutcome) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.pod_trace import PLACE, as_markdown, traced_files
 
 FILES_AT_MOST = 46
-"""Six of them serve admission: what grows with a pod, its own worker works out, and not an actor of all pods."""
+"""Six of them serve admission: the worker of a pod works out what grows with it."""
 DOC = Path(__file__).parents[3] / "docs" / "explanation" / "pod-start.md"
 
 

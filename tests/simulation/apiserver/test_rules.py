@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from simulation.apiserver.rules.engine import CHECKS, FORMS, Kind, Rule, causes_of, kind_rules, known_rules
+from simulation.apiserver.rules.engine import CHECKS, Kind, Rule, causes_of, kind_rules, known_rules
 from simulation.apiserver.rules.metadata import causes_of_change
+from simulation.apiserver.rules.spelling import FORMS
 from simulation.apiserver.schemas.go_types import GoTypeError, check_types, with_amounts_as_text
 
 STORAGE = "storage.k8s.io/v1"
@@ -141,8 +142,9 @@ def test_changed_metadata_is_refused_as_often_as_upstream_looks_at_it() -> None:
     ],
 )
 def test_a_wrong_type_is_refused_in_the_words_of_go(kind: str, value: Any, words: str) -> None:
+    api_version, _, name = kind.rpartition("/")
     with pytest.raises(GoTypeError) as wrong:
-        check_types(*kind.rsplit("/", 1), value)
+        check_types(api_version, name, value)
     assert words in str(wrong.value)
 
 

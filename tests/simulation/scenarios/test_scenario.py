@@ -66,7 +66,10 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
             "about: x\nlasts: 1m\npods: [{name: a, count: 1}]\nfaults: [{fault: agent-kills}]",
             "$.faults[0]: write `times`",
         ),
-        ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: network, node: other}]", "$.faults[0].node: there is no"),
+        (
+            "about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: network, node: other}]",
+            "$.faults[0].node: there is no",
+        ),
         ("about: x\npods: [{name: a, count: 1}]\nfaults: [{fault: network, loss: 1}]", "$.faults[0].loss"),
         (
             "about: x\nlasts: 1m\npods: [{name: a, count: 1}]\nfaults: [{fault: clock-jumps, times: 1, by: [2h, 1h]}]",

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from actors.volumes.claims.csi_rules import attachment_name
 from config.frozen_map import FrozenMap
+from config.objects import Pod
 from runtime.csi.capability import NodeInfo
+from runtime.volumes.csi_material import CsiMaterial, Expansion
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import container
 
@@ -97,6 +101,21 @@ class StorageCluster(Cluster):
         self.ask("PUT", f"{STORAGE}/volumeattachments/{called}/status", made)
 
     # --- looking
+
+    def grow_volume(self, patch: pytest.MonkeyPatch) -> None:
+        """Let the volume of the claim have 2Gi, which its file system has once it is mounted."""
+        path = "/api/v1/persistentvolumes/pv-claim"
+        volume = self.ask("GET", path)
+        volume["spec"]["capacity"] = {"storage": "2Gi"}
+        self.ask("PUT", path, volume)
+        prepare = self.node.volumes.prepare
+
+        def grown(pod: Pod, spec: Any, say: Any) -> str:
+            if isinstance(spec.material, CsiMaterial) and spec.material.expanded is not None:
+                spec.material.expanded(Expansion(2 * 2**30))
+            return prepare(pod, spec, say)
+
+        patch.setattr(self.node.volumes, "prepare", grown)
 
     def make(self, name: str = "web", **spec: Any) -> None:
         mounts = [{"name": "data", "mountPath": "/data"}]

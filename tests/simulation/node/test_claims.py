@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.objects import Pod
 from runtime.api import ApiCall
-from runtime.volumes.csi_material import CsiMaterial, Expansion
 from tests.simulation.node.storage_cluster import CLAIMS, DRIVER, STORAGE, StorageCluster, api_object
 from tests.simulation.node.worlds import MS, SECOND, container
 
@@ -155,17 +153,7 @@ def test_each_call_for_a_claim_is_made_in_its_pods_turn(priority_class: str, mon
     cluster.claim()
     reference = {"name": "disk", "namespace": "default"}
     cluster.bind(csi={"driver": DRIVER, "volumeHandle": "disk-claim", "nodePublishSecretRef": reference})
-    volume = cluster.ask("GET", "/api/v1/persistentvolumes/pv-claim")
-    volume["spec"]["capacity"] = {"storage": "2Gi"}
-    cluster.ask("PUT", "/api/v1/persistentvolumes/pv-claim", volume)
-    prepare = cluster.node.volumes.prepare
-
-    def grown(pod: Pod, spec: Any, say: Any) -> str:
-        if isinstance(spec.material, CsiMaterial) and spec.material.expanded is not None:
-            spec.material.expanded(Expansion(2 * 2**30))
-        return prepare(pod, spec, say)
-
-    monkeypatch.setattr(cluster.node.volumes, "prepare", grown)
+    cluster.grow_volume(monkeypatch)
     turns: dict[str, set[tuple[str, bool]]] = {}
 
     def note(call: ApiCall[Any]) -> ApiCall[Any]:

@@ -9,18 +9,15 @@ from __future__ import annotations
 import asyncio
 import base64
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from actors.kernel import SimulatedDispatcher
 from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import Authentication, Authorization
-from config.objects import Pod
 from runtime.http_server.auth.client_certificates import NOTHING, Shown
 from runtime.http_server.auth.gate import AccessGate
 from runtime.http_server.heads import HttpRefusal
-from runtime.volumes.csi_material import CsiMaterial, Expansion
 from simulation.apiserver.server import ApiServer
 from tests.simulation.node import (
     test_api_server,
@@ -70,18 +67,8 @@ def a_volume_with_a_secret_is_attached_and_grows() -> None:
     cluster.bind(csi=source)
     cluster.make()
     cluster.until(lambda: bool(cluster.in_use()))
-    volume = cluster.ask("GET", "/api/v1/persistentvolumes/pv-claim")
-    volume["spec"]["capacity"] = {"storage": "2Gi"}
-    cluster.ask("PUT", "/api/v1/persistentvolumes/pv-claim", volume)
-    prepare = cluster.node.volumes.prepare
-
-    def grown(pod: Pod, spec: Any, say: Any) -> str:
-        if isinstance(spec.material, CsiMaterial) and spec.material.expanded is not None:
-            spec.material.expanded(Expansion(2 * 2**30))
-        return prepare(pod, spec, say)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster.node.volumes, "prepare", grown)
+        cluster.grow_volume(patch)
         cluster.attach()
         cluster.until(lambda: cluster.phases() == {"web": "Running"})
         cluster.until(lambda: cluster.ask("GET", f"{CLAIMS}/claim")["status"]["capacity"]["storage"] == "2Gi")

@@ -61,10 +61,17 @@ def _held_by(value: Any) -> Iterator[tuple[str, Any]]:
         for name in value.__struct_fields__:
             yield f"{kind}.{name}", getattr(value, name)
     else:
-        for name, held in getattr(value, "__dict__", {}).items():
+        for name, held in _own_names(value).items():
             yield f"{kind}.{name}", held
         for held in get_referents(value):
             yield kind, held
+
+
+def _own_names(value: object) -> dict[str, Any]:
+    try:
+        return vars(value)
+    except Exception:  # a stand-in of pydantic raises its own error for every name
+        return {}
 
 
 def _longer(way: str, name: str) -> str:

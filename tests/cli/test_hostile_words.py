@@ -70,7 +70,9 @@ LINE_OF_LOG = re.compile(r"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ \w+\.py:\d+\] 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 DRAWING = re.compile(r"\x1b\[(\?25[lh]|[0-9;]*[mAK])")
 """Colours, and what draws a live table: the cursor is hidden and goes up, and lines are erased."""
-ON_SCREEN = {**os.environ, "TERM": "xterm-256color"}
+SIZES = ("COLUMNS", "LINES")
+ON_SCREEN = {name: text for name, text in os.environ.items() if name not in SIZES} | {"TERM": "xterm-256color"}
+"""The terminal says its size; the variables would say that of the terminal on which the tests run."""
 
 
 def write(place: Path) -> None:

@@ -46,8 +46,9 @@ class Cluster:
         self._agent.start("--kubeconfig", self.node_kubeconfig, *flags)
 
     def create(self, resource: Resource[Any], name: str, **fields: Any) -> None:
-        document = {"metadata": {"name": name, "namespace": "default"}, **fields}
-        self._ask(create(resource, "default", from_builtins(document, resource.kind)))
+        namespace = "default" if resource.namespaced else ""
+        document = {"metadata": {"name": name, "namespace": namespace}, **fields}
+        self._ask(create(resource, namespace, from_builtins(document, resource.kind)))
 
     def get(self, resource: Resource[Any], name: str) -> Any:
         """The object as the server has it. Raises ApiError."""

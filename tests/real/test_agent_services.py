@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.api.resources import SERVICES
+from config.api.resources import RUNTIME_CLASSES, SERVICES
 from tests.real.agent import Agent
 from tests.real.cluster import Cluster
 from tests.real.pods import Truth, container, pod
@@ -29,9 +29,11 @@ def test_13_1_a_container_has_the_variables_of_the_services_that_were_there_befo
 
 def test_10_14_overhead_counts_when_the_node_takes_a_pod(cluster: Cluster, agent: Agent, truth: Truth) -> None:
     asks = container(resources={"requests": {"cpu": "1m"}})
+    for name, overhead in (("light", {"cpu": "1m", "memory": "1Mi"}), ("heavy", {"cpu": "10000"})):
+        cluster.create(RUNTIME_CLASSES, name, handler="runc", overhead={"podFixed": overhead})
     cluster.join()
-    cluster.run(pod("light", asks, overhead={"cpu": "1m", "memory": "1Mi"}))
-    cluster.run(pod("heavy", asks, overhead={"cpu": "10000"}))
+    cluster.run(pod("light", asks, runtimeClassName="light"))
+    cluster.run(pod("heavy", asks, runtimeClassName="heavy"))
     cluster.await_phase("Running", "light")
     cluster.await_phase("Failed", "heavy")
     refused = cluster.status("heavy")

@@ -21,69 +21,25 @@ from runtime.api.calls import ApiCall, K, R, WatchCall, WatchEvent
 from runtime.api.capability import Api
 from runtime.api.errors import UNREACHABLE, ApiError
 from runtime.api.observer import UNOBSERVED, ApiObserver
+from runtime.api.token_bucket import PodShares, TokenBucket
 from runtime.io.fair_queue import FairQueue
 from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, SubscriptionEnded, settle
 
 GET = "GET"
 """The method of a watch."""
 CLOSED = "the client was closed"
-SECOND_NS = 1_000_000_000
-DEFAULT_QPS = 5
-DEFAULT_BURST = 10
-"""The rates that Kubernetes clients use instead of 0 (spec 12.3: "0 = defaults 5/10")."""
-
+LONG_NS = 1_000_000_000
 Schedule = Callable[[int, Callable[[], None]], object]
 """Run a function after so many nanoseconds, never inside the call itself."""
-
-
-class TokenBucket:
-    """`burst` tokens, full at first; `per_second` of them come back each second.
-
-    Both are more than 0. Pure.
-
-    It keeps one number, the time at which it will be full again: a token taken moves it on by the time one token takes
-    to come. Nothing runs between calls, and a clock that stands still is no trouble.
-    """
-
-    __slots__ = ("_full_at_ns", "_room_ns", "_token_ns")
-
-    def __init__(self, per_second: float, burst: int) -> None:
-        if per_second <= 0 or burst <= 0:
-            raise ValueError(f"{per_second} a second, {burst} at once: nothing would ever pass")
-        self._token_ns = max(1, round(SECOND_NS / per_second))
-        self._room_ns = (burst - 1) * self._token_ns
-        self._full_at_ns = -(1 << 63)
-
-    def wait_ns(self, now_ns: int) -> int:
-        """How long until there is a token; 0: there is one now."""
-        return max(0, self._full_at_ns - now_ns - self._room_ns)
-
-    def spared_ns(self, most_ns: int) -> int:
-        """The longest pause, up to `most_ns`, in which an empty bucket does not overflow."""
-        return min(most_ns, self._room_ns)
-
-    def take(self, now_ns: int) -> bool:
-        """Take a token if there is one."""
-        if self.wait_ns(now_ns):
-            return False
-        self._full_at_ns = max(self._full_at_ns, now_ns) + self._token_ns
-        return True
-
-
-def bucket_of(qps: float | None, burst: int) -> TokenBucket | None:
-    """The bucket for a limit of a KubeletConfiguration.
-
-    0 takes the default of a client; None or less than 0 is no limit.
-    """
-    if qps is None or qps < 0:
-        return None
-    return TokenBucket(qps or DEFAULT_QPS, burst if burst > 0 else DEFAULT_BURST)
 
 
 class LimitedApi:
     """An `Api` before another one. A watch counts as one call, when it begins.
 
     May be called from any thread, if `api` and `schedule` may. `close` fails what still waits, and all that comes.
+
+    A pod that has had more than its share of late leaves half of the burst to the others. So pods with few calls find a
+    token at once beside one with thousands, and no token is lost while nobody else wants it.
 
     `together_ns`: calls that wait do so for so long at least, and then leave together. It costs less to send and to
     receive several at a time. As many leave a second as without.
@@ -94,26 +50,27 @@ class LimitedApi:
     ) -> None:
         self._api = api
         self._bucket = bucket
+        self._shares = PodShares(bucket)
         self._together_ns = bucket.spared_ns(together_ns)
         self._now_ns = now_ns
         self._schedule = schedule
         self._lock = threading.Lock()
-        self._waiting = _Queue()
-        self._ticking = False
+        self._line = _Line(0)
+        self._line_of_greedy = _Line(bucket.burst // 2)
         self._closed = False
         self.observer: ApiObserver = UNOBSERVED
 
     def call(self, call: ApiCall[R], *, timeout_ns: int | None = None) -> PendingAnswer[R]:
         """See `Api.call`."""
         with self._lock:
-            direct = self._may_leave()
-            if not direct:
+            line = self._line_of(call)
+            if line is not None:
                 waiting = _WaitingCall(call, timeout_ns, self._now_ns())
-                self._waiting.append(waiting)
-        if direct:
+                line.queue.append(waiting)
+        if line is None:
             self.observer.waited(call.method, 0)
             return self._api.call(call, timeout_ns=timeout_ns)
-        self._tick()
+        self._tick(line)
         return waiting.answer
 
     def watch(
@@ -124,60 +81,78 @@ class LimitedApi:
     ) -> Subscription:
         """See `Api.watch`."""
         with self._lock:
-            direct = self._may_leave()
-            if not direct:
+            line = self._line_of(call)
+            if line is not None:
                 waiting = _WaitingWatch(call, on_event, on_end, self._now_ns())
-                self._waiting.append(waiting)
-        if direct:
+                line.queue.append(waiting)
+        if line is None:
             self.observer.waited(GET, 0)
             return self._api.watch(call, on_event, on_end)
-        self._tick()
+        self._tick(line)
         return waiting
 
     def close(self) -> None:
         """See the class."""
         with self._lock:
             self._closed = True
-            waiting = self._waiting.cleared()
+            waiting = [*self._line.queue.cleared(), *self._line_of_greedy.queue.cleared()]
         for each in waiting:
             each.fail(CLOSED)
 
     @property
     def waiting(self) -> int:
         """How many calls wait now."""
-        return len(self._waiting)
+        return len(self._line.queue) + len(self._line_of_greedy.queue)
 
-    def _may_leave(self) -> bool:
-        # A closed limit lets everything through: what is behind it is closed too, and says so.
-        return self._closed or (not self._waiting and self._bucket.take(self._now_ns()))
+    def _line_of(self, call: ApiCall[Any] | WatchCall[Any]) -> _Line | None:
+        """Where the call has to wait; None: it has a token, and leaves at once."""
+        if self._closed:  # what is behind a closed limit is closed too, and says so
+            return None
+        now_ns = self._now_ns()
+        greedy = bool(call.turn_of) and not call.urgent and not self._shares.take(call.turn_of, now_ns)
+        line = self._line_of_greedy if greedy else self._line
+        may_leave = not line.queue and self._bucket.take(now_ns, spare=line.spare)
+        return None if may_leave else line
 
-    def _tick(self) -> None:
-        """See to it that somebody looks at the queue when the next token comes."""
+    def _tick(self, line: _Line) -> None:
+        """See to it that somebody looks at the line when its next token comes."""
         with self._lock:
-            if self._ticking or not self._waiting:
+            if line.ticking or not line.queue:
                 return
-            self._ticking = True
-            after_ns = self._bucket.wait_ns(self._now_ns()) + self._together_ns
+            line.ticking = True
+            after_ns = self._bucket.wait_ns(self._now_ns(), spare=line.spare) + self._together_ns
         try:
-            self._schedule(after_ns, self._let_go)
+            self._schedule(after_ns, lambda: self._let_go(line))
         except RuntimeError:  # the thread that would run it has ended
             self.close()
 
-    def _let_go(self) -> None:
+    def _let_go(self, line: _Line) -> None:
         leaving: list[_Waiting] = []
         with self._lock:
-            self._ticking = False
-            while (first := self._waiting.first()) is not None:
+            line.ticking = False
+            now_ns = self._now_ns()
+            while (first := line.queue.first()) is not None:
+                # One that has waited long needs no spare, so that many small pods do not stop a large one.
+                spare = line.spare if leaving or now_ns - first.began_ns < LONG_NS else 0
                 if not first.wanted():
-                    self._waiting.drop()
-                elif self._bucket.take(self._now_ns()):
-                    leaving.append(self._waiting.take())
+                    line.queue.drop()
+                elif self._bucket.take(now_ns, spare=spare):
+                    leaving.append(line.queue.take())
                 else:
                     break
         for each in leaving:
             self.observer.waited(each.method, self._now_ns() - each.began_ns)
             each.leave(self._api)
-        self._tick()
+        self._tick(line)
+
+
+class _Line:
+    """Calls that wait for a token beside `spare` others."""
+
+    def __init__(self, spare: int) -> None:
+        self.spare = spare
+        self.queue = _Queue()
+        self.ticking = False
 
 
 class _Queue:

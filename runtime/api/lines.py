@@ -18,8 +18,9 @@ from config.credentials.kubeconfig import ApiAccess
 from runtime.api.capability import Api, ApiLines
 from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
-from runtime.api.limited import LimitedApi, bucket_of
+from runtime.api.limited import LimitedApi
 from runtime.api.observer import ApiObserver
+from runtime.api.token_bucket import bucket_of
 from runtime.io.event_loop import LoopThread
 from runtime.traces.spans import Tracer
 

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from actors.kernel import Dispatcher, SimulatedDispatcher
 from config.kubelet import KubeletConfiguration
 from runtime.api import Api, ApiCall, ApiLines
-from runtime.api.limited import LimitedApi, TokenBucket
+from runtime.api.limited import LimitedApi
+from runtime.api.token_bucket import TokenBucket
 from simulation.apiserver.access.authentication import user_named
 from simulation.apiserver.core import Options
 from simulation.apiserver.front.in_process import InProcessApi

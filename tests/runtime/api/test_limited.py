@@ -12,7 +12,8 @@ import pytest
 
 from config.api.resources import NODES, PODS
 from runtime.api import ApiError, get, in_turn_of, watch_objects
-from runtime.api.limited import LimitedApi, TokenBucket
+from runtime.api.limited import LimitedApi
+from runtime.api.token_bucket import TokenBucket
 
 MS = 1_000_000
 WATCH = watch_objects(PODS, resource_version="1")
@@ -111,6 +112,44 @@ def test_a_pod_with_thousands_of_calls_delays_another_by_one_turn(
     api.watch(in_turn_of(WATCH, "small"), lambda _: None, lambda _: None)
     time.run_until(1000 * MS)
     assert [each for each, _ in behind.came[:5]] == ["0", "1", "2", "watch pods", "mine"]
+
+
+def names_by_time(behind: Recorded) -> dict[str, int]:
+    return dict(behind.came)
+
+
+def test_a_pod_with_thousands_of_calls_leaves_half_of_the_burst_to_others(behind: Recorded, time: VirtualTime) -> None:
+    api = LimitedApi(behind, TokenBucket(10, 40), lambda: time.now_ns, time.schedule)
+    for number in range(1_000):
+        ask_for_pod(api, "large", f"large-{number}")
+    assert len(behind.came) == 20
+    for second in range(10):
+        time.run_until(second * 1000 * MS)
+        for number in range(5):
+            ask_for_pod(api, f"small-{second}", f"{second}-{number}")
+    when = names_by_time(behind)
+    waited = [when[f"{second}-{number}"] - second * 1000 * MS for second in range(10) for number in range(5)]
+    assert waited == [0] * 50
+
+
+def test_no_token_is_lost_while_nobody_else_wants_it(behind: Recorded, time: VirtualTime) -> None:
+    api = LimitedApi(behind, TokenBucket(10, 40), lambda: time.now_ns, time.schedule)
+    for number in range(1_000):
+        ask_for_pod(api, "large", str(number))
+    time.run_until(20_000 * MS)
+    assert len(behind.came) == 20 + 200
+
+
+def test_many_small_pods_do_not_stop_a_large_one(behind: Recorded, time: VirtualTime) -> None:
+    api = LimitedApi(behind, TokenBucket(10, 40), lambda: time.now_ns, time.schedule)
+    for number in range(100):
+        ask_for_pod(api, "large", f"large-{number}")
+    for pod in range(200):
+        time.run_until(pod * 50 * MS)
+        ask_for_pod(api, f"small-{pod}", f"small-{pod}")
+    came = [name for name, at in behind.came if name.startswith("large") and at > 5_000 * MS]
+    assert len(came) >= 2
+    assert len(behind.came) == 40 + 10 * 10 - 1
 
 
 def test_calls_of_the_node_wait_behind_no_pod(api: LimitedApi, behind: Recorded, time: VirtualTime) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.api.limited import TokenBucket, bucket_of
+from runtime.api.token_bucket import PodShares, TokenBucket, bucket_of
 
 SECOND_NS = 10**9
 
@@ -87,3 +87,19 @@ def test_a_bucket_without_a_limit_never_waits() -> None:
 def test_a_bucket_that_lets_nothing_through_is_refused(rate: float, burst: int) -> None:
     with pytest.raises(ValueError, match="nothing would ever pass"):
         TokenBucket(rate, burst)
+
+
+def test_a_pod_has_a_tenth_of_the_rate_and_is_forgotten_once_its_share_is_whole() -> None:
+    shares = PodShares(TokenBucket(50, 200))
+    assert [shares.take("large", 0) for _ in range(21)] == [True] * 20 + [False]
+    assert shares.take("small", 0)
+    assert shares.take("large", SECOND_NS // 5)
+    assert len(shares) == 1, "one token is back after 0.2 s"
+    for number in range(5):
+        shares.take(f"later-{number}", 5 * SECOND_NS)
+    assert len(shares) == 5
+
+
+def test_a_tight_limit_still_leaves_each_pod_what_it_needs_to_start() -> None:
+    shares = PodShares(TokenBucket(5, 10))
+    assert [shares.take("small", 0) for _ in range(11)] == [True] * 10 + [False]

@@ -12,7 +12,8 @@ from actors.kernel import SimulatedDispatcher
 from config.pods.identity import CONFIG_MIRROR
 from runtime.api import ApiLines
 from runtime.api.calls import ApiCall
-from runtime.api.limited import LimitedApi, TokenBucket
+from runtime.api.limited import LimitedApi
+from runtime.api.token_bucket import TokenBucket
 from simulation.apiserver.core import Options
 from simulation.apiserver.requests.answers import JsonAnswer, ListAnswer, ObjectAnswer
 from simulation.apiserver.requests.calls import ApiRequest

@@ -205,6 +205,13 @@ class LookAgain(SoleMessage, frozen=True):
         return self if self.runtime else waiting
 
 
+class ExplainWaits(SoleMessage, frozen=True):
+    """PodWorker -> itself: tell what your pod waits for.
+
+    A pod of many containers gathers what changes until then.
+    """
+
+
 class RuntimeTold(SoleMessage, frozen=True):
     """PlegActor -> PodWorker: the runtime has told this of your pod; look, unless you have seen all of it."""
 

@@ -25,4 +25,4 @@ class PodActor(Actor, ABC):
 
     @abstractmethod
     def explain(self) -> None:
-        """Tell the history what the pod waits for now."""
+        """Tell the history what the pod waits for: now, or soon if it has many containers."""

@@ -25,6 +25,7 @@ from actors.messages.history import HistorianStarted, PodWait
 from actors.messages.pods import (
     AnnounceYourself,
     CollectorStarted,
+    ExplainWaits,
     LookAgain,
     Operation,
     PodWorkerStarted,
@@ -116,6 +117,7 @@ class PodWorker(PodActor):
         self._given_back_ns: int | None = None
         self._rests_until_ns = 0
         """Until then a large pod gathers news for its next pass; 0: it does not."""
+        self._explains_soon = False
         self._measures = PassMeters(services.meters)
         self._traces = None if services.tracer is None else PassTraces(services.tracer)
 
@@ -299,6 +301,16 @@ class PodWorker(PodActor):
         return None if self._view.life.stage in _ENDED else self.parts.observer.behind_for_ns()
 
     def explain(self) -> None:
+        pause_ns = rest_ns(self._view.containers())
+        if pause_ns == 0:
+            self._tell_waits(None)
+        elif not self._explains_soon:
+            self._explains_soon = True
+            self.after(pause_ns, ExplainWaits())
+
+    @handles(ExplainWaits)
+    def explain_waits(self, message: ExplainWaits) -> None:
+        self._explains_soon = False
         self._tell_waits(None)
 
     def _tell_waits(self, failed: PodWait | None) -> None:

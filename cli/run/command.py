@@ -62,6 +62,7 @@ from runtime.http_server.local_endpoint import LocalEndpoint, LocalEndpointError
 from runtime.http_server.node_server import NodeServer, PortTakenError, ports_of
 from runtime.io.event_loop import LoopThread
 from runtime.io.heap import HeapKeeper, collect_seldom, share_one_heap
+from runtime.io.interpreter import take_short_turns
 from runtime.io.parent_death import ending_with_us
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.kubelet_api import CLIENT_CERTIFICATE_TTL
@@ -98,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if flags.node.version not in ("", "false"):
         say(version_text())
         return 0
+    take_short_turns()
     share_one_heap()
     collect_seldom()
     ending_with_us()  # it tries a program, and nobody waits for that yet

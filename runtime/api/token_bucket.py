@@ -1,4 +1,4 @@
-"""The arithmetic of a rate limit: a bucket of tokens, and the share of it that a pod may count on. Pure."""
+"""The arithmetic of a rate limit: a bucket of tokens, and the part that a pod may count on. Pure."""
 
 from __future__ import annotations
 

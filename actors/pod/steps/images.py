@@ -14,6 +14,7 @@ has failed, is in its start (`actors.pod_rules.container_start`); of images that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from actors.images.pull_rules import (
     INVALID_IMAGE_NAME,
@@ -61,6 +62,8 @@ FAILURE_SHOWN_NS = 1_000_000_000
 
 A kubelet looks again about then. It asks the credential programs first, so it comes later if they hang.
 """
+AHEAD_AT_MOST = 16
+"""So many images a pod looks for while its sandbox is made."""
 AHEAD_GOOD_FOR_NS = 10_000_000_000
 """How long a look ahead may be used, from its question.
 
@@ -236,13 +239,14 @@ class PodImages:
     # --- one image --------------------------------------------------------------------------------------------------
 
     def look_ahead(self, starts: Iterable[Start]) -> None:
-        """Ask for the images of the first containers while their sandbox is made.
+        """Ask for the first images of the first containers while their sandbox is made.
 
         Only leased ones: another may be removed until its container is created.
         """
         if self._leases.are_held:
             now_ns = self._worker.now_ns()
-            self._ahead = {image: (self._look(image), now_ns) for image in _looked_at(starts)}
+            first = islice(_looked_at(starts), AHEAD_AT_MOST)
+            self._ahead = {image: (self._look(image), now_ns) for image in first}
 
     def _look(self, image: str) -> Pending[ImageStatusResponse]:
         return self._services.cri.call(IMAGE_STATUS, ImageStatusRequest(image=ImageSpec(image=image)))

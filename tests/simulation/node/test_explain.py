@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
+from typing import Any
 
 import pytest
 
 from actors.events.historian import HistoryRing
+from actors.events.history_words import container_waits
+from actors.messages.history import PodWait
+from actors.pod import sync
 from cli.inspect.explanation import Explanation, happened_rows, headline, next_lines
 from cli.inspect.local_views import explanation, views_of
+from config.objects import Pod
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri import Settings
 from tests.simulation.node.test_api_server import Cluster
@@ -373,3 +378,19 @@ def test_while_the_runtime_hangs_from_the_start_each_pod_shows_its_name_its_sour
         assert "source api" in headline(web)
         assert "what the runtime runs is not known yet" in static.why[0]
         assert re.search("the list of the pod.s sandboxes takes long|ListPodSandbox: no answer", web.why[0])
+
+
+def test_a_pod_of_hundreds_of_images_gathers_what_it_tells(monkeypatch: pytest.MonkeyPatch):
+    """Each pull says when it waits and when it begins; what a pod waits for names all of its containers."""
+    looks: list[str] = []
+
+    def counted(pod: Pod, *rest: Any) -> tuple[PodWait, ...]:
+        looks.append(pod.metadata.name)
+        return container_waits(pod, *rest)
+
+    monkeypatch.setattr(sync, "container_waits", counted)
+    containers = [container(f"c{number}", f"registry.example/app-{number}:1") for number in range(300)]
+    world = node(3, web=manifest("web", containers))
+    assert any("is being pulled" in wait.text for wait in told(world, "web").waits)
+    assert any("is not begun yet" in wait.text for wait in told(world, "web").waits)
+    assert 0 < len(looks) < 60

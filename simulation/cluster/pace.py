@@ -57,11 +57,13 @@ class Pace:
                 if self._done_ns < target_ns:
                     self._wanted.clear()
                     # A slow machine may never reach the target; waiters for an earlier time are woken anyway.
-                    reached_ns = self._until_ns if self._slice(target_ns) else self.now_ns() - 1
+                    is_there = self._slice(target_ns)
+                    reached_ns = self._until_ns if is_there else self.now_ns() - 1
                     if reached_ns > self._done_ns:
                         self._done_ns = reached_ns
                         await self._tell()
-                    await leave_to_others()
+                    # Real time has gone on meanwhile: without a rest an idle world would take a whole core.
+                    await leave_to_others(REST_S if is_there and self._speed else 0.0)
                 else:
                     await self._rest()
         except Exception as failure:

@@ -24,7 +24,7 @@ def save(this: Write) -> Version:
         return _create(this, value)
     if call.dry_run:
         return Version(old.key, value, 0, managed=managed)
-    if _is_over(value["metadata"]):
+    if this.strategy.is_over(value):
         last = this.context.collection(call.resource).remove(old.key).gone()
         this.context.follower(call.resource).removed(last)
         # Watchers get the last stored version, and who took the last finalizer gets what he has made.
@@ -55,11 +55,3 @@ def _create(this: Write, value: Json) -> Version:
     version = collection.put(key, value, this.managed or ())
     this.context.follower(call.resource).created(version)
     return version
-
-
-def _is_over(metadata: Json) -> bool:
-    return (
-        "deletionTimestamp" in metadata
-        and not metadata.get("finalizers")
-        and not metadata.get("deletionGracePeriodSeconds")
-    )

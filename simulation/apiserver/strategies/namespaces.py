@@ -25,6 +25,10 @@ class NamespaceStrategy(Strategy):
         elif call.target.subresource == "finalize":
             value["status"] = before["status"]
 
+    def is_over(self, value: Json) -> bool:
+        """A namespace has finalizers in its spec, too."""
+        return super().is_over(value) and not value["spec"].get("finalizers")
+
     def grace(self, old: Version, options: Json) -> int:
         """A namespace goes when it is empty; see `controllers.namespaces`."""
         return 1 if old.object["spec"].get("finalizers") else 0

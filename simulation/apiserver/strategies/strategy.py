@@ -78,6 +78,15 @@ class Strategy:
 
     # --- deletion -----------------------------------------------------------------------------------------------------
 
+    def is_over(self, value: Json) -> bool:
+        """Whether an object that is being deleted ends now: nothing keeps it any longer."""
+        metadata = value["metadata"]
+        return (
+            "deletionTimestamp" in metadata
+            and not metadata.get("finalizers")
+            and not metadata.get("deletionGracePeriodSeconds")
+        )
+
     def grace(self, old: Version, options: Json) -> int:
         """Seconds that the object stays after a DELETE; 0 for none."""
         return 0

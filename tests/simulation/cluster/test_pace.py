@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, SimulatedDispatcher, handles
-from simulation.cluster.pace import Pace
+from simulation.cluster.pace import REST_S, Pace
 
 SECOND_NS = 10**9
 
@@ -127,6 +127,27 @@ def test_on_a_machine_that_is_too_slow_time_lags_behind_and_whoever_waits_is_tol
 
     # Each look at the clock costs a second, in which the world is to be sixty on; of those it comes a fifth of one far.
     driven(60, 1.0, course)
+
+
+def test_an_idle_world_in_real_time_leaves_the_processor_to_others(monkeypatch: pytest.MonkeyPatch):
+    clock, rests = Clock(1e-6), 0
+
+    async def rest(seconds: float = 0.0) -> None:
+        nonlocal rests
+        rests += 1
+        clock.seconds += seconds
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr("simulation.cluster.pace.leave_to_others", rest)
+
+    async def course() -> None:
+        pace = Pace(SimulatedDispatcher(1), 1.0, clock)
+        runner = asyncio.create_task(pace.run())
+        await asyncio.wait_for(pace.wait(10 * SECOND_NS), 120)
+        runner.cancel()
+
+    asyncio.run(course())
+    assert rests <= 1.1 * 10 / REST_S
 
 
 def test_a_world_that_fails_tells_whoever_waits():

@@ -23,7 +23,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from benchmarks.bursts.__main__ import CONTAINERD, SIMULATED, Runtime
-from benchmarks.greedy_pods.report import AT_MOST, MEMORY_MIB_AT_MOST, STAGES, Compared, Waits, memory_words, table
+from benchmarks.greedy_pods.report import AT_MOST, HEAD, MEMORY_MIB_AT_MOST, STAGES, Compared, Waits, line, memory_words
 from benchmarks.greedy_pods.rows import SETTINGS, Json, Row, rows, small
 from benchmarks.live_node import LIMIT_S, MIB, LiveNode, live_node
 from config.api.resources import CONFIG_MAPS, PODS
@@ -142,16 +142,18 @@ def main() -> None:
         bench = Bench(node, runtime, options.others)
         bench.waits()  # an agent that has just begun has never run its code
         before_mib = node.memory_bytes() / MIB
+        print(HEAD, flush=True)
         for row in chosen:
             if row.needs_dead_mount and not can_mount_dead():
                 print(f"left out, since it needs root and {FUSE}: {row.name}", file=sys.stderr)
                 continue
             with ExitStack() as of_row:
                 dead = of_row.enter_context(dead_mount(node.place)) if row.needs_dead_mount else ""
-                found += bench.compared(row, dead)
+                for each in bench.compared(row, dead):
+                    print(line(each), flush=True)
+                    found.append(each)
         sleep(options.rest)
         after_mib = node.memory_bytes() / MIB
-    print("\n".join(table(found)))
     print(memory_words(before_mib, after_mib))
     holds = all(each.holds for each in found) and after_mib - before_mib <= MEMORY_MIB_AT_MOST
     print(f"{'All' if holds else 'Not all'} of it holds: others wait at most {AT_MOST:g} times as long.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 AT_MOST = 1.5
@@ -45,21 +45,25 @@ class Compared:
         return ratio is not None and ratio <= AT_MOST
 
 
-def table(compared: Iterable[Compared]) -> Iterable[str]:
-    """Markdown, one line at a time. Times are the median and the longest, in ms."""
-    yield f"| one pod | meanwhile it | starts without | starts with | ends without | ends with | at most {AT_MOST:g} |"
-    yield "|---|---|---|---|---|---|---|"
-    for each in compared:
-        cells = (
-            each.row,
-            each.stage,
-            _words(each.without.starts_s),
-            _words(each.beside.starts_s),
-            _words(each.without.ends_s),
-            _words(each.beside.ends_s),
-            _verdict(each),
-        )
-        yield f"| {' | '.join(cells)} |"
+HEAD = (
+    f"| one pod | meanwhile it | starts without | starts with | ends without | ends with | at most {AT_MOST:g} |\n"
+    "|---|---|---|---|---|---|---|"
+)
+"""The table is Markdown."""
+
+
+def line(compared: Compared) -> str:
+    """Of the table. Times are the median and the longest, in ms."""
+    cells = (
+        compared.row,
+        compared.stage,
+        _words(compared.without.starts_s),
+        _words(compared.beside.starts_s),
+        _words(compared.without.ends_s),
+        _words(compared.beside.ends_s),
+        _verdict(compared),
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 def memory_words(before_mib: float, after_mib: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.greedy_pods.report import Compared, Waits, memory_words, table
+from benchmarks.greedy_pods.report import Compared, Waits, line, memory_words
 from benchmarks.greedy_pods.rows import Row, rows, small
 from config.documents.codec import from_builtins
 from config.objects import Pod
@@ -35,14 +35,14 @@ def test_the_worst_of_median_and_longest_counts(beside: Compared, ratio: float |
 
 
 def test_the_table_shows_both_columns_of_one_run() -> None:
-    *_, line = table([compared((0.1, 0.3, 0.4))])
-    assert line == "| many volumes | starts | 200, 400 | 300, 400 | 100, 100 | 100, 100 | 1.50 holds |"
+    shown = line(compared((0.1, 0.3, 0.4)))
+    assert shown == "| many volumes | starts | 200, 400 | 300, 400 | 100, 100 | 100, 100 | 1.50 holds |"
 
 
 def test_the_table_says_who_did_not_finish() -> None:
-    *_, line = table([compared((None, None, None))])
-    assert line.endswith("| does not hold: 3 did not finish |")
-    assert "| - |" in line
+    shown = line(compared((None, None, None)))
+    assert shown.endswith("| does not hold: 3 did not finish |")
+    assert "| - |" in shown
 
 
 @pytest.mark.parametrize(("after_mib", "words"), [(119.0, "MiB more holds"), (121.0, "MiB more does not hold")])

@@ -1,8 +1,9 @@
 """Quotas: their status says what they limit, and how much of that is used.
 
 Plays the part of the controller `resourcequota`. A new or changed quota is counted at once. When an object in its
-namespace goes, or changes so that it uses another amount, all quotas there are counted a moment later. What a request
-takes is not counted here but charged by admission (`admission.resource_quota`). Only what a quota names is watched.
+namespace goes, or changes so that it uses another amount, all quotas there are counted a moment later. Each five
+minutes they are counted anyway, so a status that somebody else has written does not stay. What a request takes is not
+counted here but charged by admission (`admission.resource_quota`). Only what a quota names is watched.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from simulation.quotas.quota import used_now
 from simulation.quotas.resource_lists import Amounts
 
 LOOKS_AFTER_NS = 100 * 10**6
+COUNTS_AGAIN_NS = 300 * SECOND_NS
+"""`--resource-quota-sync-period` of a kube-controller-manager."""
 
 
 class QuotaUsage(Follower):
@@ -35,9 +38,24 @@ class QuotaUsage(Follower):
         """What each object used when it was counted last, by its name. Keys as of watchers."""
         self._waits: set[str] = set()
         """Namespaces that will be looked at."""
+        self._counts_again: set[str] = set()
+        """Namespaces with quotas."""
 
     def created(self, version: Version) -> None:
         self._look(version.namespace)
+        if version.namespace not in self._counts_again:
+            self._counts_again.add(version.namespace)
+            self._count_again_later(version.namespace)
+
+    def _count_again_later(self, namespace: str) -> None:
+        self._core.after(COUNTS_AGAIN_NS, lambda: self._count_again(namespace))
+
+    def _count_again(self, namespace: str) -> None:
+        if self._quotas.holds(namespace):
+            self._look(namespace)
+            self._count_again_later(namespace)
+        else:
+            self._counts_again.discard(namespace)
 
     def changed(self, old: Version, new: Version) -> None:
         if old.object.get("spec") != new.object.get("spec"):

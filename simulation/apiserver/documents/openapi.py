@@ -1,8 +1,9 @@
 """OpenAPI documents: the fields of each kind and how they are patched.
 
 `kubectl` reads version 3: an index, and a document for each group and version. It learns whether the server checks
-fields (`fieldValidation`), which lists a strategic merge patch merges, and the texts of `explain`. It requests version
-2, in protobuf, only for a kind that version 3 lacks. A document without kinds makes it report the unknown kind.
+fields (`fieldValidation`), which lists a strategic merge patch merges, and the texts of `explain`. Version 2 has all
+kinds in one document. `kubectl` requests it in protobuf, and only for a kind that version 3 lacks. A document without
+kinds makes it report the unknown kind, so in protobuf there is no other.
 
 The documents are made on demand from the table of kinds, the structs of `config` and the schemas of custom resources.
 Pure.
@@ -20,6 +21,7 @@ import msgspec
 from config.caches import MIB, KeptBytes
 from simulation.apiserver.documents.discovery import MAJOR, MINOR
 from simulation.apiserver.documents.openapi_schemas import schema_name, schemas_of
+from simulation.apiserver.documents.openapi_v2 import document_v2
 from simulation.apiserver.kinds.table import SERVED, ServedResource, groups
 
 Json = dict[str, Any]
@@ -68,7 +70,7 @@ def openapi(path: str, accept: str = "", served: Served = SERVED) -> tuple[str, 
     if path == _ROOT:
         return _JSON, _index(served)
     if path == "/openapi/v2":
-        return (_PROTOBUF, _NO_KINDS) if "com.github.proto-openapi.spec.v2" in accept else None
+        return (_PROTOBUF, _NO_KINDS) if _asks_for_protobuf(accept) else (_JSON, _all_kinds(served))
     root = path.removeprefix(_ROOT + "/")
     resources = _roots(served).get(root) if root != path else None
     return None if resources is None else (_JSON, _document(root, resources)[0])
@@ -84,6 +86,21 @@ def _roots(served: Served) -> Mapping[str, Served]:
         for group, versions in groups(served).items()
         for version in versions
     }
+
+
+def _asks_for_protobuf(accept: str) -> bool:
+    return "com.github.proto-openapi.spec.v2" in accept.partition(",")[0]
+
+
+@lru_cache(maxsize=1)
+def _all_kinds(served: Served) -> bytes:
+    paths, schemas = Json(), Json()
+    for root, resources in _roots(served).items():
+        document = msgspec.json.decode(_document(root, resources)[0])
+        paths |= document["paths"]
+        schemas |= document["components"]["schemas"]
+    custom = {schema_name(resource) for resource in served if resource.is_defined}
+    return msgspec.json.encode(document_v2(_INFO, paths, schemas, custom))
 
 
 @lru_cache(maxsize=1)

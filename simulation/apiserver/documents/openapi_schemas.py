@@ -37,6 +37,23 @@ _WELL_KNOWN: Mapping[str, Json] = {
         "oneOf": [{"type": "integer"}, {"type": "string"}],
     },
 }
+_OF_METADATA: Mapping[str, str] = {
+    "annotations": "Annotations are text for programs, by key. Selectors do not know them.",
+    "creationTimestamp": "CreationTimestamp is a timestamp: when the server made the object.",
+    "deletionGracePeriodSeconds": "DeletionGracePeriodSeconds is how long the object may take to end.",
+    "deletionTimestamp": "DeletionTimestamp is a timestamp: when the object will be gone, or has to be.",
+    "finalizers": "Finalizers keep an object that is being deleted until the last of them is removed.",
+    "generateName": "GenerateName is the beginning of a name that the server completes.",
+    "generation": "Generation counts the changes of what is desired.",
+    "labels": "Labels are keys and values by which objects are selected.",
+    "managedFields": "ManagedFields say who set which fields.",
+    "name": "Name is unique among the objects of the kind in the namespace.",
+    "namespace": "Namespace is where names are unique. Objects of the whole cluster have none.",
+    "ownerReferences": "OwnerReferences are the objects that this one depends on; it goes with the last of them.",
+    "resourceVersion": "ResourceVersion changes with each write. A write that names an old one is refused.",
+    "uid": "UID is unique in time and space.",
+}
+"""What `kubectl explain KIND.metadata` shows of the fields of every object."""
 _SCALARS: Mapping[type[inspect.Type], Json] = {
     inspect.StrType: {"type": "string"},
     inspect.BoolType: {"type": "boolean"},
@@ -76,7 +93,7 @@ def schemas_of(resources: Sequence[ServedResource]) -> dict[str, Json]:
             schemas |= {name: dict(one) for name, one in components(resource.described.published).items()}
         elif schema is not None:
             writer.visit(ObjectMeta, {})
-            schemas[schema_name(resource)] = _shown(resource, schema, _reference(f"{META}.ObjectMeta"))
+            schemas[schema_name(resource)] = _shown(schema, _reference(f"{META}.ObjectMeta"))
         elif struct is None:
             schemas[schema_name(resource)] = {
                 "description": f"{resource.api_version} {resource.kind}.",
@@ -128,7 +145,9 @@ class _Writer:
         properties: Json = {}
         required: list[str] = []
         for field in _fields(struct):
-            properties[field.encode_name] = self._field(field.type, rules.get(field.encode_name, NO_RULE))
+            shown = self._field(field.type, rules.get(field.encode_name, NO_RULE))
+            words = _OF_METADATA.get(field.encode_name) if struct is ObjectMeta else None
+            properties[field.encode_name] = {"description": words, **shown} if words else shown
             # A scalar that is written even when empty is one that the API requires.
             must = field.default_factory is not msgspec.NODEFAULT and type(field.type) in _MAY_BE_REQUIRED
             if must or field.encode_name in _LISTS_REQUIRED.get(struct.__name__, ()):
@@ -203,7 +222,7 @@ def _first_words(struct: type[msgspec.Struct]) -> str:
     return "" if words.endswith(f"/v1 {struct.__name__}.") else words
 
 
-def _shown(resource: ServedResource, schema: Mapping[str, Any], metadata: Mapping[str, Any]) -> Json:
+def _shown(schema: Mapping[str, Any], metadata: Mapping[str, Any]) -> Json:
     """The schema as OpenAPI shows it, with the fields of every object.
 
     `metadata`: a reference to their schema.
@@ -211,16 +230,13 @@ def _shown(resource: ServedResource, schema: Mapping[str, Any], metadata: Mappin
     properties = {
         "apiVersion": {
             "type": "string",
-            "description": "Group and version of the resource, with a slash between them.",
+            "description": "APIVersion defines the version of the fields: group and version with a slash between them.",
         },
-        "kind": {"type": "string", "description": "What kind of object this is."},
+        "kind": {"type": "string", "description": "Kind is what the object is, such as Pod."},
         **(schema.get("properties") or {}),
-        "metadata": {"description": "Name, labels and the like.", **metadata},
+        "metadata": {"description": "Standard object's metadata: name, labels and the like.", **metadata},
     }
     kept = {name: part for name, part in schema.items() if name != "default"}
-    return {
-        "description": f"{resource.api_version} {resource.kind}.",
-        **kept,
-        "type": "object",
-        "properties": properties,
-    }
+    if not kept:  # a definition without a schema: clients must not take other fields for unknown
+        return {"type": "object"}
+    return {**kept, "type": "object", "properties": properties}

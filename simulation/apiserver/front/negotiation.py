@@ -13,7 +13,7 @@ import msgspec
 from config.caches import KIB, kept
 from simulation.apiserver.documents.tables import META, partial_metadata, table_of
 from simulation.apiserver.kinds.table import ServedResource
-from simulation.apiserver.requests.answers import Body, ListAnswer, ObjectAnswer, line_of
+from simulation.apiserver.requests.answers import Body, JsonAnswer, ListAnswer, ObjectAnswer, line_of
 from simulation.apiserver.requests.bodies import JSON
 from simulation.apiserver.status import Json, StatusError
 from simulation.apiserver.store.store import Version
@@ -44,8 +44,16 @@ def shape_of(accept: str) -> Shape:
     raise StatusError(406, "NotAcceptable", text)
 
 
+_ACCEPTED = (
+    "only the following media types are accepted: application/json, application/yaml,"
+    " application/vnd.kubernetes.protobuf"
+)
+
+
 def written(answer: Body, shape: Shape, *, wall_ns: int, include_object: str) -> bytes:
-    """The body of an answer in that shape."""
+    """The body of an answer in that shape. Raises StatusError (406): there is no table of a review."""
+    if shape is Shape.TABLE and isinstance(answer, JsonAnswer) and answer.value.get("kind") != "Status":
+        raise StatusError(406, "NotAcceptable", _ACCEPTED)
     if shape is Shape.WHOLE or not isinstance(answer, ListAnswer | ObjectAnswer):
         return answer.body()
     metadata = answer.metadata() if isinstance(answer, ListAnswer) else None

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from simulation.apiserver.kinds.table import ServedResource, SubResource, find
-from simulation.apiserver.requests.bodies import JSON, read_body
+from simulation.apiserver.requests.bodies import JSON, read_body, repeated_keys
 from simulation.apiserver.requests.options import check_options
 from simulation.apiserver.schemas.go_types import json_type
 from simulation.apiserver.status import Json, StatusError, bad_request, method_not_allowed, no_such_path
@@ -172,6 +172,11 @@ class ResourceCall(msgspec.Struct, eq=False):
         """The document in the body. Raises StatusError (400, 413, 415)."""
         body = self.request.body
         return read_body(body, self.request.content_type) if isinstance(body, bytes) else body
+
+    def repeated_keys(self) -> tuple[str, ...]:
+        """What a strict decoder says of keys that the body has twice."""
+        body = self.request.body
+        return repeated_keys(body, self.request.content_type) if body and isinstance(body, bytes) else ()
 
     def object_body(self) -> Json:
         """The object in the body. Raises StatusError."""

@@ -17,7 +17,7 @@ from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.defaults import default_rules, with_defaults
 from simulation.apiserver.kinds.structs import struct_of
 from simulation.apiserver.kinds.table import ServedResource
-from simulation.apiserver.requests.bodies import APPLY, STRATEGIC, media_of
+from simulation.apiserver.requests.bodies import APPLY, STRATEGIC, YAML, media_of
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.rules import causes
 from simulation.apiserver.status import NOTHING, Json, StatusError, bad_request, invalid
@@ -36,9 +36,8 @@ class Strategy:
     def decode(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         """Types of fields, and unknown fields. Raises StatusError (400)."""
         read = self.read(call.resource, value)
-        if getattr(read, "unknown", None) is not None:
-            assert read is not None
-            tell_of_unknown(call, [path.removeprefix("$.") for path in unknown_fields(read)])
+        unknown = () if read is None or getattr(read, "unknown", None) is None else unknown_fields(read)
+        tell_of_unknown(call, [path.removeprefix("$.") for path in unknown])
 
     def knows_change_of_status(self, old: Version, status: Any) -> bool:
         """Whether an object that differs from `old` only in this status needs no `decode`."""
@@ -139,15 +138,32 @@ def cannot_handle(resource: ServedResource) -> str:
     return f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}'
 
 
+_IN_YAML = "yaml: unmarshal errors:"
+
+
 def tell_of_unknown(call: ResourceCall, paths: Sequence[str]) -> None:
-    """Warn of unknown fields, or refuse them, as `fieldValidation` says. Raises StatusError (400)."""
+    """Warn of unknown fields and repeated keys, or refuse them, as `fieldValidation` says.
+
+    Raises StatusError (400).
+    """
     directive = call.query.get("fieldValidation") or "Warn"
-    if not paths or directive == "Ignore":
+    if directive == "Ignore":
         return
-    texts = [f'unknown field "{path}"' for path in paths]
+    repeated, unknown = call.repeated_keys(), [f'unknown field "{path}"' for path in paths]
+    media = media_of(call.request.content_type)
+    # The text of a custom resource is read strictly before its schema is known.
+    is_first = media in (YAML, APPLY) or call.resource.is_defined
+    texts = [*repeated, *unknown] if is_first else [*unknown, *repeated]
+    if not texts:
+        return
     if directive == "Strict":
+        if repeated and media == APPLY:
+            lines = "".join(f"\n  {line}" for line in repeated)
+            raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {_IN_YAML}{lines}")
+        if repeated and media == YAML:
+            texts = ["".join((_IN_YAML, *(f"\n  {line}" for line in repeated))), *unknown]
         why = f"strict decoding error: {', '.join(texts)}"
-        if call.verb == "patch" and media_of(call.request.content_type) != APPLY:
+        if call.verb == "patch" and media != APPLY:
             raise invalid_patch(call, why)
         raise bad_request(f"{cannot_handle(call.resource)}: {why}")
     call.warnings.extend(texts)

@@ -63,6 +63,13 @@ def test_a_table_is_made_for_who_prefers_one(front: Front) -> None:
     assert one["rows"][0]["cells"][0] == "web"
 
 
+def test_a_client_that_has_the_openapi_document_gets_it_only_once(front: Front) -> None:
+    first = say(front, "GET", "/openapi/v2")
+    again = say(front, "GET", "/openapi/v2", If_None_Match=first.headers["ETag"])
+    assert (first.code, again.code, again.body) == (200, 304, b"")
+    assert say(front, "GET", "/openapi/v2", If_None_Match='"0"').code == 200
+
+
 def test_metadata_alone(front: Front) -> None:
     say(front, "POST", PODS, pod())
     accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -93,6 +100,61 @@ def test_an_unknown_field_is_warned_of_or_refused_as_asked(front: Front) -> None
     assert strict.code == 400
     assert 'strict decoding error: unknown field "spec.newField"' in strict.value["message"]
     assert say(front, "GET", f"{PODS}/web").code == 404
+
+
+TWICE = b'{"metadata": {"name": "twice"}, "data": {"a": "1", "b": "2", "a": "3"}}'
+TWICE_IN_YAML = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: twice\ndata:\n  a: '1'\n  a: '3'\n"
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "media", "body", "refusal", "warning"),
+    [
+        (
+            "POST",
+            MAPS,
+            "application/json",
+            TWICE,
+            'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: duplicate field "data.a"',
+            'duplicate field \\"data.a\\"',
+        ),
+        (
+            "POST",
+            MAPS,
+            "application/yaml",
+            TWICE_IN_YAML,
+            'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:'
+            '\n  line 7: key "a" already set in map',
+            'line 7: key \\"a\\" already set in map',
+        ),
+        (
+            "PATCH",
+            f"{MAPS}/twice?fieldManager=me",
+            "application/apply-patch+yaml",
+            TWICE_IN_YAML,
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:"
+            '\n  line 7: key "a" already set in map',
+            'line 7: key \\"a\\" already set in map',
+        ),
+    ],
+    ids=["JSON", "YAML", "apply"],
+)
+def test_a_key_that_is_given_twice_is_warned_of_or_refused_as_asked(
+    front: Front, method: str, path: str, media: str, body: bytes, refusal: str, warning: str
+) -> None:
+    glue = "&" if "?" in path else "?"
+    strict = say(front, method, f"{path}{glue}fieldValidation=Strict", body, Content_Type=media)
+    assert (strict.code, strict.value["message"]) == (400, refusal)
+    made = say(front, method, path, body, Content_Type=media)
+    assert (made.code, made.value["data"]["a"]) == (201, "3")
+    assert made.headers["Warning"] == f'299 - "{warning}"'
+
+
+def test_there_is_no_table_of_a_review(front: Front) -> None:
+    review = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    refused = say(front, "POST", path, review, Accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert (refused.code, refused.value["reason"]) == (406, "NotAcceptable")
 
 
 def test_no_more_is_warned_of_than_a_client_takes(front: Front) -> None:

@@ -13,6 +13,8 @@ from simulation.apiserver.documents.openapi import openapi
 from simulation.apiserver.documents.openapi_schemas import schema_name
 from simulation.apiserver.kinds.structs import struct_of
 from simulation.apiserver.kinds.table import SERVED, find
+from simulation.apiserver.server import ApiServer
+from tests.simulation.apiserver.custom.made import define, defined, version
 
 CORE = "io.k8s.api.core.v1"
 
@@ -139,3 +141,51 @@ def test_openapi_v2_in_protobuf_has_no_kinds() -> None:
     assert found is not None
     assert found[0].endswith("+protobuf")
     assert found[1].startswith(b"\n\x032.0")
+
+
+def version_2(server: ApiServer | None = None) -> dict[str, Any]:
+    found = openapi("/openapi/v2", "application/json", SERVED if server is None else server.served)
+    assert found is not None
+    decoded: dict[str, Any] = json.loads(found[1])
+    return decoded
+
+
+def test_version_2_has_every_kind_and_every_path_in_one_document() -> None:
+    both = version_2()
+    assert both["swagger"] == "2.0"
+    assert references(both) <= {f"#/definitions/{name}" for name in both["definitions"]}
+    for resource in SERVED:
+        assert schema_name(resource) in both["definitions"], resource.kind
+    create = both["paths"]["/api/v1/namespaces/{namespace}/pods"]["post"]
+    assert create["parameters"][-1]["in"] == "body"
+    assert create["responses"]["200"]["schema"] == {"$ref": f"#/definitions/{CORE}.Pod"}
+
+
+def test_version_2_shows_no_alternatives_of_a_custom_resource_and_no_fields_where_any_may_be() -> None:
+    properties = {
+        "spec": {
+            "type": "object",
+            "required": ["port", "maybe"],
+            "properties": {
+                "port": {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True},
+                "maybe": {"type": "object", "nullable": True, "properties": {"a": {"type": "string"}}},
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+            },
+        }
+    }
+    server = defined(version(schema={"type": "object", "properties": properties}), plural="engines", kind="Engine")
+    free = version(schema={"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    assert define(server, free, plural="frees", kind="Free").code == 201
+    definitions = version_2(server.server)["definitions"]
+    engine = definitions["com.example.v1.Engine"]
+    assert engine["properties"]["spec"] == {
+        "type": "object",
+        "required": ["port"],
+        "properties": {
+            "port": {"x-kubernetes-int-or-string": True},
+            "maybe": {},
+            "free": {"x-kubernetes-preserve-unknown-fields": True},
+        },
+    }
+    assert set(engine["properties"]) == {"apiVersion", "kind", "metadata", "spec"}
+    assert set(definitions["com.example.v1.Free"]) == {"type", "x-kubernetes-group-version-kind"}

@@ -148,3 +148,12 @@ def test_a_cut_watch_misses_nothing() -> None:
     server.ask("DELETE", f"{PODS}/web")
     server.world.run_for(SECOND_NS)
     assert used(server) == {"pods": "0"}
+
+
+def test_a_status_that_somebody_else_wrote_is_counted_anew_within_five_minutes() -> None:
+    server = limited({"pods": "5"})
+    server.ask("PATCH", f"{QUOTA}/status", {"status": {"hard": {"pods": "9"}}}, content_type=MERGE)
+    server.world.run_for(60 * SECOND_NS)
+    assert server.get(QUOTA).value["status"]["hard"] == {"pods": "9"}
+    server.world.run_for(300 * SECOND_NS)
+    assert server.get(QUOTA).value["status"]["hard"] == {"pods": "5"}

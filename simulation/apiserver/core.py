@@ -16,6 +16,7 @@ from datetime import datetime
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.timers import Cancellable
 from config.values.api_time import second_text
+from simulation.apiserver.store.moments import Moments
 from simulation.apiserver.store.store import Store
 from simulation.chance.chance import Chance
 from simulation.validations.program import the_program
@@ -70,6 +71,7 @@ class Core:
     def __init__(self, clock: Dispatcher, options: Options) -> None:
         self.options = options
         self.collects_garbage = options.garbage_collection
+        self.moments = Moments()
         self.store = Store(history_at_most=options.history_at_most)
         self.lock = threading.RLock()
         self.rule_program = the_program()

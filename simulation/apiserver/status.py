@@ -29,7 +29,14 @@ class StatusError(Exception):
     """The request is refused. `code` is the HTTP status; `retry_after_s` becomes the Retry-After header."""
 
     def __init__(
-        self, code: int, reason: str, message: str, details: Json | None = None, *, retry_after_s: int | None = None
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: Json | None = None,
+        *,
+        retry_after_s: int | None = None,
+        metadata: Json | None = None,
     ) -> None:
         super().__init__(code, reason, message)
         self.code = code
@@ -37,6 +44,7 @@ class StatusError(Exception):
         self.message = message
         self.details = details
         self.retry_after_s = retry_after_s
+        self.metadata = metadata
 
     def __str__(self) -> str:
         return f"{self.code} {self.reason}: {self.message}"
@@ -46,7 +54,7 @@ class StatusError(Exception):
         status: Json = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata or {},
             "status": "Failure",
             "message": self.message,
         }
@@ -186,14 +194,17 @@ def unsupported_media_type(accepted: Sequence[str], got: str = "") -> StatusErro
     return StatusError(415, "UnsupportedMediaType", text)
 
 
-def expired(message: str) -> StatusError:
-    """The resourceVersion, or the continue token, lies before what is remembered."""
-    return StatusError(410, "Expired", message)
+def expired(message: str, *, continue_: str = "") -> StatusError:
+    """The resourceVersion, or the continue token, lies before what is remembered.
+
+    `continue_`: a token with which the client can go on.
+    """
+    return StatusError(410, "Expired", message, metadata={"continue": continue_} if continue_ else None)
 
 
 def too_large_version(asked: int, current: int) -> StatusError:
     """A resourceVersion that this server has not come to yet."""
-    message = f"Too large resource version: {asked}, current: {current}"
+    message = f"Timeout: Too large resource version: {asked}, current: {current}"
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     return StatusError(504, "Timeout", message, {"causes": causes, "retryAfterSeconds": 1}, retry_after_s=1)
 

@@ -2,8 +2,8 @@
 
 A script is a list of requests to one server, in order. A body may hold words that stand for earlier answers:
 `{"$answer": 3, "$set": {...}, "$drop": [...]}` is the third answer (from 0) with changes, `"$3.metadata.uid"` one of
-its fields. What differs from run to run is set aside in answers: uids, times, and versions, of which only the order in
-a script stays.
+its fields, in a query too. What differs from run to run is set aside in answers: uids, times, and versions, of which
+only the order in a script stays.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def play(script: Script, send: Send) -> tuple[Answer, ...]:
     said: list[Answer] = []
     settle = _Settler()
     for request in script.requests:
-        answer = send(msgspec.structs.replace(request, body=_filled(request.body, raw)))
+        asked = msgspec.structs.replace(request, body=_filled(request.body, raw), query=_filled(request.query, raw))
+        answer = send(asked)
         raw.append(answer.body)
         warnings = tuple(settle.text(each) for each in answer.warnings)
         said.append(Answer(answer.code, settle.value(answer.body), warnings))
@@ -132,6 +133,8 @@ class _Settler:
             return [self.value(each, name if name == "cells" else "") for each in value]
         if not isinstance(value, str):
             return value
+        if name == "continue":
+            return "CONTINUE"
         if name == "cells" and _AGE.fullmatch(value):
             return "AGE"
         if name == "resourceVersion" and value.isdigit():

@@ -32,7 +32,7 @@ from simulation.apiserver.documents.discovery import discovery
 from simulation.apiserver.documents.openapi import openapi
 from simulation.apiserver.front.agents import Agents, Tunnel
 from simulation.apiserver.front.identities import Headers, other_user, refuse_strangers, subject_of
-from simulation.apiserver.front.negotiation import Lines, shape_of, written
+from simulation.apiserver.front.negotiation import Lines, check_included, shape_of, written
 from simulation.apiserver.front.node_proxy import NodeProxy
 from simulation.apiserver.front.tunnels import tunnel_protocol
 from simulation.apiserver.front.usage import PREFIX as USAGE
@@ -210,8 +210,9 @@ class HttpFront:
         )
         if path.startswith(f"{USAGE}/"):
             return _response(await usage(asked, self._server, self._agents.fetch))
+        include_object = request.query.get("includeObject") or "Metadata"
+        check_included(shape, include_object)
         answer = await self._carried_out(asked, request.headers, request.transport)
-        include_object = request.query.get("includeObject", "Metadata")
         if isinstance(answer, WatchAnswer):
             lines = Lines(answer.resource, shape, self._server.wall_ns, include_object)
             return await self._stream(request, answer, lines)

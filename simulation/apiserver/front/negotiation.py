@@ -15,8 +15,11 @@ from simulation.apiserver.documents.tables import META, partial_metadata, table_
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.answers import Body, JsonAnswer, ListAnswer, ObjectAnswer, line_of
 from simulation.apiserver.requests.bodies import JSON
-from simulation.apiserver.status import Json, StatusError
+from simulation.apiserver.status import Json, StatusError, bad_request
 from simulation.apiserver.store.store import Version
+
+META_GROUP = META.partition("/")[0]
+INCLUDED = ("", "None", "Metadata", "Object")
 
 
 class Shape(Enum):
@@ -37,7 +40,8 @@ def shape_of(accept: str) -> Shape:
         media, *rest = (part.strip() for part in choice.split(";"))
         parameters = dict(part.split("=", 1) for part in rest if "=" in part)
         wanted = parameters.get("as", "").removesuffix("List")
-        known = wanted == "" or parameters.get("v") in ("v1", "v1beta1")
+        group = parameters.get("g", META_GROUP)
+        known = wanted == "" or (parameters.get("v") in ("v1", "v1beta1") and group == META_GROUP)
         if media in (JSON, "*/*", "application/*") and known and wanted in _SHAPES:
             return _SHAPES[wanted]
     text = "only the following media types are accepted: application/json"
@@ -48,6 +52,13 @@ _ACCEPTED = (
     "only the following media types are accepted: application/json, application/yaml,"
     " application/vnd.kubernetes.protobuf"
 )
+
+
+def check_included(shape: Shape, include_object: str) -> None:
+    """What a table shows of its objects. Raises StatusError (400)."""
+    if shape is Shape.TABLE and include_object not in INCLUDED:
+        why = f"includeObject: Invalid value: \"{include_object}\": must be 'Metadata', 'Object', 'None', or empty"
+        raise bad_request(f"Unable to convert to Table as requested: {why}")
 
 
 def written(answer: Body, shape: Shape, *, wall_ns: int, include_object: str) -> bytes:

@@ -14,7 +14,7 @@ import msgspec
 
 from simulation.apiserver.kinds.table import ServedResource, SubResource, find
 from simulation.apiserver.requests.bodies import JSON, read_body, repeated_keys
-from simulation.apiserver.requests.options import check_options
+from simulation.apiserver.requests.options import check_options, is_set
 from simulation.apiserver.schemas.go_types import json_type
 from simulation.apiserver.status import Json, StatusError, bad_request, method_not_allowed, no_such_path
 from simulation.apiserver.store.selection import Selection, selection
@@ -166,7 +166,7 @@ class ResourceCall(msgspec.Struct, eq=False):
         return selection(self.resource, query.get("labelSelector", ""), query.get("fieldSelector", ""))
 
     def flag(self, name: str) -> bool:
-        return self.query.get(name, "") in ("true", "1")
+        return is_set(self.query.get(name))
 
     def body(self) -> Any:
         """The document in the body. Raises StatusError (400, 413, 415)."""
@@ -224,10 +224,8 @@ def call_of(request: ApiRequest, find_custom: Find | None = None) -> ResourceCal
         verb = verb_of(request.method, resource, target.sub, name != "")
         return ResourceCall(request, target, resource, target.namespace, name, verb, _NO_QUERY)
     query = dict(request.query)
-    watch = query.get("watch", "") in ("true", "1")
+    watch = is_set(query.get("watch"))
     verb = verb_of(request.method, resource, target.sub, name != "", watch)
     check_options(verb, query)
-    dry_run = query.get("dryRun", "")
-    if dry_run not in ("", "All"):
-        raise bad_request(f'Invalid value: "{dry_run}": dryRun must be All')
-    return ResourceCall(request, target, resource, target.namespace, name, verb, query, dry_run == "All")
+    dry_run = query.get("dryRun", "") == "All"
+    return ResourceCall(request, target, resource, target.namespace, name, verb, query, dry_run)

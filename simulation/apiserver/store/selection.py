@@ -9,12 +9,25 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import msgspec
+
 from config.api.selectors import FieldQuery, LabelQuery, SelectorError, parse_field_selector, parse_label_selector
 from config.caches import KIB, kept
 from simulation.apiserver.kinds.table import PODS, ServedResource
 from simulation.apiserver.status import Json, bad_request
 
 _OF_ALL = ("metadata.name", "metadata.namespace")
+_SOURCES = {
+    "spec.host": "spec.nodeName",
+    "status.successful": "status.succeeded",
+    "reportingController": "reportingComponent",
+    **{
+        f"regarding.{name}": f"involvedObject.{name}"
+        for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+    },
+}
+"""Fields of built-in kinds that stand elsewhere in a stored object."""
+_NUMBERS = frozenset({"status.replicas", "status.succeeded"})
 _BOOLEANS = frozenset({"spec.hostNetwork", "spec.unschedulable"})
 
 
@@ -71,10 +84,25 @@ def selection(resource: ServedResource, label_selector: str, field_selector: str
         labels, fields = _parsed(label_selector, field_selector)
     except SelectorError as error:
         raise bad_request(f"unable to parse requirement: {error}") from None
-    for path in sorted(fields.paths.difference(_OF_ALL, resource.selectable)):
+    known = ("metadata.name",) if _has_own_fields(resource) and not resource.namespaced else _OF_ALL
+    for path in sorted(fields.paths.difference(known, resource.selectable)):
         raise bad_request(_not_selectable(resource, path))
+    if not resource.is_defined:
+        fields = _by_source(fields)
     # Only pods are indexed by node.
     return Selection(labels, fields, by_node=resource is PODS)
+
+
+def _has_own_fields(resource: ServedResource) -> bool:
+    return bool(resource.selectable) and not resource.is_defined
+
+
+def _by_source(fields: FieldQuery) -> FieldQuery:
+    if fields.paths.isdisjoint(_SOURCES):
+        return fields
+    return FieldQuery(
+        tuple(msgspec.structs.replace(one, path=_SOURCES.get(one.path, one.path)) for one in fields.requirements)
+    )
 
 
 @kept(512 * KIB)
@@ -107,9 +135,11 @@ def field_of(value: Json, path: str) -> str:
         return str((value.get("source") or {}).get("component") or value.get("reportingComponent") or "")
     if path == "status.podIPs":
         return ",".join(entry.get("ip", "") for entry in found or ())
+    if path in _NUMBERS:
+        return str(found or 0)
     return "" if found is None else str(found).lower() if isinstance(found, bool) else str(found)
 
 
 @kept(64 * KIB)
 def _steps(path: str) -> tuple[str, ...]:
-    return ("metadata", "name") if path == "name" else tuple(path.split("."))
+    return tuple(path.split("."))

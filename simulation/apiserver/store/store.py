@@ -14,7 +14,7 @@ them is refused as expired. The store itself is not thread-safe. It does not int
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 
 import msgspec
@@ -36,6 +36,18 @@ Key = tuple[str, str]
 """Namespace ("" where there is none) and name."""
 
 encode = msgspec.json.Encoder().encode
+
+
+class ExpiredError(Exception):
+    """The objects of that revision are no longer known."""
+
+
+def place_of(key: Key, namespace: str = "") -> str:
+    """Where an object stands in a list: "namespace/name".
+
+    Its name alone where all have one namespace, or none.
+    """
+    return key[1] if namespace or not key[0] else f"{key[0]}/{key[1]}"
 
 
 class Version(msgspec.Struct, eq=False):
@@ -256,15 +268,46 @@ class Collection:
         self._tell(change)
         return change
 
-    def select(self, namespace: str, selection: Selection, after: Key | None = None) -> Iterator[Version]:
-        """The selected objects by namespace and name, beginning after the key `after`."""
+    def select(
+        self, namespace: str, selection: Selection, start: str = "", *, at: int | None = None
+    ) -> Iterator[Version]:
+        """The selected objects in the order of their places, beginning at the place `start`.
+
+        As they were at the revision `at`; None: now. Raises ExpiredError when that is no longer known.
+        """
+        if at is not None and self.changed_after(at):
+            items = self._as_of(at)
+            return self._in_order(items, iter(items), namespace, selection, start)
         keys: Iterator[Key] = iter(self._items)
         if selection.node is not None and self._by_node is not None:
             keys = iter(self._by_node.get(selection.node, ()))
         elif selection.name is not None and namespace:
             keys = iter([(namespace, selection.name)] if (namespace, selection.name) in self._items else [])
-        wanted = (key for key in keys if (not namespace or key[0] == namespace) and (after is None or key > after))
-        return filter(selection.matches, [self._items[key] for key in sorted(wanted)])
+        return self._in_order(self._items, keys, namespace, selection, start)
+
+    @staticmethod
+    def _in_order(
+        items: Mapping[Key, Version], keys: Iterator[Key], namespace: str, selection: Selection, start: str
+    ) -> Iterator[Version]:
+        wanted = [key for key in keys if not namespace or key[0] == namespace]
+        if start:
+            wanted = [key for key in wanted if place_of(key, namespace) >= start]
+        wanted.sort(key=None if namespace else place_of)
+        return filter(selection.matches, [items[key] for key in wanted])
+
+    def _as_of(self, revision: int) -> Mapping[Key, Version]:
+        """The objects as they were. Raises ExpiredError."""
+        if revision < self.forgotten:
+            raise ExpiredError
+        items = dict(self._items)
+        for change in reversed(self.changes_after(revision)):
+            version = change.new or change.old
+            assert version is not None
+            if change.old is None:
+                del items[version.key]
+            else:
+                items[version.key] = change.old
+        return items
 
     # --- watching ---------------------------------------------------------------------------------------------------
 

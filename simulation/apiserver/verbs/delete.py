@@ -11,9 +11,11 @@ from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.pipeline.removal import remove, review
 from simulation.apiserver.requests.answers import Answer, JsonAnswer, ListAnswer
 from simulation.apiserver.requests.calls import ApiRequest, ResourceCall, Target, call_to
+from simulation.apiserver.requests.options import check_dry_run, whole_number
 from simulation.apiserver.status import Json, bad_request, success
 from simulation.apiserver.strategies.ownership import BACKGROUND, check_policy
 from simulation.apiserver.verbs.asked import asked_body, asked_options
+from simulation.apiserver.verbs.read import answer_of, listed
 
 
 def delete(context: Context, call: ResourceCall) -> Answer:
@@ -26,9 +28,8 @@ def delete(context: Context, call: ResourceCall) -> Answer:
 def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
     """Raises StatusError."""
     options = options_of(call)
-    collection = context.collection(call.resource)
-    revision = context.core.store.revision
-    found = tuple(collection.select(call.namespace, call.selection()))
+    page = listed(context, call)
+    found = tuple(now for one in page.versions if (now := context.collection(call.resource).get(one.key)) is not None)
     calls = [
         call_to(Target(call.resource, *one.key), call.request, "delete", call.query, call.dry_run) for one in found
     ]
@@ -36,8 +37,7 @@ def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
         review(context, one, version)
     for one, version in zip(calls, found, strict=True):
         remove(context, one, version, dict(options))
-    shown = tuple(map(context.shape(call.resource), found))
-    return ListAnswer(call.resource, shown, revision, warnings=tuple(call.warnings))
+    return answer_of(context, call, page)
 
 
 def empty(context: Context, resource: ServedResource, namespace: str) -> None:
@@ -68,15 +68,14 @@ def options_of(call: ResourceCall) -> Json:
     options = asked_options(call)
     query = call.query
     if query:
-        grace = query.get("gracePeriodSeconds")
+        grace = whole_number("gracePeriodSeconds", query)
         if grace is not None:
-            if not grace.removeprefix("-").isdecimal():
-                raise bad_request(f'Invalid value: "{grace}": gracePeriodSeconds is not a number')
-            options["gracePeriodSeconds"] = int(grace)
+            options["gracePeriodSeconds"] = grace
         if "propagationPolicy" in query:
             options["propagationPolicy"] = query["propagationPolicy"]
         if "orphanDependents" in query:
             options["orphanDependents"] = call.flag("orphanDependents")
+    check_dry_run(options.get("dryRun"))
     if "propagationPolicy" in options:
         check_policy(options)
     if options.get("dryRun"):

@@ -1,11 +1,10 @@
 """GET: one object, or a collection.
 
-All pages of a list carry the revision of the first, so a watch from there misses no change between two pages.
+All pages of a list show the moment of the first. So a watch from there misses no change between two pages.
 """
 
 from __future__ import annotations
 
-import base64
 from itertools import islice
 
 import msgspec
@@ -13,89 +12,114 @@ import msgspec
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.requests.answers import ListAnswer, ObjectAnswer
 from simulation.apiserver.requests.calls import ResourceCall
-from simulation.apiserver.status import bad_request, expired, forbidden_field, invalid, too_large_version
-from simulation.apiserver.store.store import Collection, Key
+from simulation.apiserver.requests.options import whole_number
+from simulation.apiserver.status import StatusError, bad_request, expired, too_large_version
+from simulation.apiserver.store.store import ExpiredError, Version, place_of
+from simulation.apiserver.verbs.pages import Page, first_page, read_token, token
 
+_DIGITS_AT_MOST = 19
+VERSION_TOO_OLD = "The resourceVersion for the provided list is too old."
 CONTINUE_TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
-    "the continue parameter."
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
 )
 
 
 def read(context: Context, call: ResourceCall) -> ObjectAnswer:
     """Read one object. Raises StatusError."""
-    _check_version(context, call)
+    check_not_newer(context, version_of(call))
     return context.answer(call, context.find(call))
 
 
-def _check_version(context: Context, call: ResourceCall) -> int | None:
-    """The requested resourceVersion; None for any. Raises StatusError (400, 504)."""
-    asked, revision = number(call, "resourceVersion"), context.core.store.revision
-    if asked is not None and asked > revision:
-        raise too_large_version(asked, revision)
-    return asked
+def version_of(call: ResourceCall) -> int | None:
+    """The resourceVersion of the query; None where there is none, or 0. Raises StatusError (400)."""
+    text = call.query.get("resourceVersion", "")
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > _DIGITS_AT_MOST:
+        fault = "value out of range" if text.isdecimal() else "invalid syntax"
+        why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {fault}'
+        raise bad_request(f"invalid resource version: {why}")
+    return int(text) or None
 
 
-def number(call: ResourceCall, name: str) -> int | None:
-    """A number of the query; None where there is none, or 0. Raises StatusError (400)."""
-    text = call.query.get(name, "")
-    if text and not text.isdecimal():
-        raise bad_request(f'Invalid value: "{text}": {name} is not a number')
-    return int(text or 0) or None
+def check_not_newer(context: Context, version: int | None) -> None:
+    """Raises StatusError (504) for a version that is still to come."""
+    if version is not None and version > context.core.store.revision:
+        raise too_large_version(version, context.core.store.revision)
 
 
 # --- lists ----------------------------------------------------------------------------------------------------------
 
 
-class _Place(msgspec.Struct):
-    """The beginning of the next page."""
+class Listed(msgspec.Struct, frozen=True):
+    """One page of a list: stored versions. `continue_` is empty on the last one."""
 
-    rv: int
-    start: Key
+    versions: tuple[Version, ...]
+    revision: int
+    continue_: str = ""
+    remaining: int | None = None
 
 
 def list_objects(context: Context, call: ResourceCall) -> ListAnswer:
-    """List objects. Raises StatusError: 400, 410 when a page is too late, 422."""
-    query, collection = call.query, context.collection(call.resource)
-    asked, match, token = _check_version(context, call), query.get("resourceVersionMatch"), query.get("continue")
-    if match and (not query.get("resourceVersion") or token):
-        why = "forbidden when continue is provided" if token else "forbidden unless resourceVersion is provided"
-        cause = forbidden_field("resourceVersionMatch", f"resourceVersionMatch is {why}")
-        raise invalid(call.resource, "", [cause])
-    if match not in (None, "", "NotOlderThan", "Exact"):
-        why = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"'
-        raise invalid(call.resource, "", [("FieldValueNotSupported", why, "resourceVersionMatch")])
-    if match == "Exact" and asked is None:
-        why = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-        raise invalid(call.resource, "", [forbidden_field("resourceVersionMatch", why)])
-    if query.get("sendInitialEvents") in ("true", "1"):
-        cause = forbidden_field("sendInitialEvents", "sendInitialEvents is forbidden for list")
-        raise invalid(call.resource, "", [cause])
-    if asked is not None and token:
-        raise bad_request("specifying resource version is not allowed when using continue")
-    if asked is not None and match == "Exact" and collection.changed_after(asked):
-        raise expired(f"The resourceVersion for the provided list is too old: {asked}")
-    revision, after = _resume(collection, token) if token else (context.core.store.revision, None)
-    limit = number(call, "limit")
-    found = collection.select(call.namespace, call.selection(), after)
+    """List objects. Raises StatusError: 400, 410 when that moment is gone, 504."""
+    return answer_of(context, call, listed(context, call))
+
+
+def answer_of(context: Context, call: ResourceCall, page: Listed) -> ListAnswer:
+    """A page as its resource shows it."""
+    shown = tuple(map(context.shape(call.resource), page.versions))
+    return ListAnswer(
+        call.resource, shown, page.revision, page.continue_, page.remaining, warnings=tuple(call.warnings)
+    )
+
+
+def listed(context: Context, call: ResourceCall) -> Listed:
+    """The objects that a query selects. Raises StatusError."""
+    query, core, collection = call.query, context.core, context.collection(call.resource)
+    selection = call.selection()
+    page = _page(context, call)
+    limit = whole_number("limit", query)
+    if limit is not None and (limit <= 0 or _takes_any(call)):
+        limit = None
+    if limit is not None or page.at is not None:
+        core.moments.pass_by(core.wall_ns(), core.store.revision)
+    try:
+        if page.at is not None and page.at < core.moments.gone_before:
+            raise ExpiredError
+        found = collection.select(call.namespace, selection, page.start, at=page.at)
+    except ExpiredError:
+        raise _too_old(page) from None
+    revision = core.store.revision if page.at is None else page.at
     versions = tuple(islice(found, limit))
     rest = sum(1 for _ in found)
-    shown = tuple(map(context.shape(call.resource), versions))
-    continue_ = _token(revision, versions[-1].key) if rest else ""
-    remaining = rest if not (query.get("labelSelector") or query.get("fieldSelector")) else None
-    return ListAnswer(call.resource, shown, revision, continue_, remaining, warnings=tuple(call.warnings))
+    return Listed(
+        versions,
+        revision,
+        token(revision, place_of(versions[-1].key, call.namespace)) if rest else "",
+        rest if selection.everything else None,
+    )
 
 
-def _token(revision: int, last: Key) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(_Place(revision, last))).decode().rstrip("=")
+def _takes_any(call: ResourceCall) -> bool:
+    """Whether any moment will do. A kube-apiserver answers from its cache then, and ignores the limit."""
+    return call.query.get("resourceVersion") == "0" and not call.query.get("continue")
 
 
-def _resume(collection: Collection, token: str) -> tuple[int, Key]:
-    try:
-        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        place = msgspec.json.decode(raw, type=_Place)
-    except (ValueError, msgspec.DecodeError):
-        raise bad_request("continue key is not valid") from None
-    if place.rv < collection.forgotten:
-        raise expired(CONTINUE_TOO_OLD)
-    return place.rv, place.start
+def _page(context: Context, call: ResourceCall) -> Page:
+    query = call.query
+    if query.get("continue"):
+        page = read_token(query["continue"])
+        if query.get("resourceVersion", "0") not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        check_not_newer(context, page.at)
+        return page
+    version = version_of(call)
+    check_not_newer(context, version)
+    return first_page(version, query.get("resourceVersionMatch", ""), has_limit=(whole_number("limit", query) or 0) > 0)
+
+
+def _too_old(page: Page) -> StatusError:
+    return expired(CONTINUE_TOO_OLD, continue_=page.token_for_now()) if page.start else expired(VERSION_TOO_OLD)

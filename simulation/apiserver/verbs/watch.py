@@ -1,6 +1,7 @@
 """GET of a collection as a stream: a watch.
 
-With sendInitialEvents a watch first sends the objects, then a bookmark that marks their end, then the changes.
+A watch from no version, or with sendInitialEvents, first sends the objects, then a bookmark that marks their end (if
+it takes bookmarks), then the changes.
 """
 
 from __future__ import annotations
@@ -10,27 +11,22 @@ from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.requests.answers import WatchAnswer
 from simulation.apiserver.requests.calls import ResourceCall
-from simulation.apiserver.status import Json, forbidden_field, invalid
+from simulation.apiserver.requests.options import begins_with_all, whole_number
+from simulation.apiserver.status import Json
 from simulation.apiserver.store.store import BOOKMARK, Version, Watcher
-from simulation.apiserver.verbs.read import number
+from simulation.apiserver.verbs.read import check_not_newer, version_of
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 def watch(context: Context, call: ResourceCall) -> WatchAnswer:
     """Watch objects. Raises StatusError: 400, 410 when it begins too early, 504 when too late."""
-    query, core = call.query, context.core
-    since = number(call, "resourceVersion")
-    initial = query.get("sendInitialEvents", "")
-    if initial == "true":
-        if query.get("resourceVersionMatch") != "NotOlderThan":
-            why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            raise invalid(call.resource, "", [forbidden_field("resourceVersionMatch", why)])
-        since = None
-    elif initial == "false" and since is None:
-        since = core.store.revision
-    seconds = number(call, "timeoutSeconds")
-    lasts_ns = core.between(*core.options.watch_lasts_ns) if seconds is None else seconds * SECOND_NS
+    core, initial = context.core, begins_with_all(call.query)
+    since = None if initial else version_of(call) or core.store.revision
+    seconds = whole_number("timeoutSeconds", call.query)
+    lasts_ns = seconds * SECOND_NS if seconds else core.between(*core.options.watch_lasts_ns)
+    if initial:
+        check_not_newer(context, version_of(call))
     watcher = core.store.watch(call.resource.store_key, call.namespace, call.selection(), since)
     bookmarks = call.flag("allowWatchBookmarks")
 
@@ -41,7 +37,7 @@ def watch(context: Context, call: ResourceCall) -> WatchAnswer:
 
     watcher.timer = core.after(lasts_ns, end)
     if bookmarks:
-        if initial == "true":
+        if initial:
             watcher.send(BOOKMARK, _bookmark(call.resource, core.store.revision, {INITIAL_EVENTS_END: "true"}))
         context.bookmarks.add(watcher, call.resource)
     return WatchAnswer(call.resource, watcher, context.shape(call.resource))
@@ -49,7 +45,7 @@ def watch(context: Context, call: ResourceCall) -> WatchAnswer:
 
 def _bookmark(resource: ServedResource, revision: int, annotations: Json | None = None) -> Version:
     """An object of that kind with a resourceVersion alone."""
-    metadata: Json = {"resourceVersion": str(revision), "creationTimestamp": None}
+    metadata: Json = {"resourceVersion": str(revision)}
     if annotations:
         metadata["annotations"] = annotations
     value: Json = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}

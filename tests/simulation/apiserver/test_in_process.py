@@ -43,7 +43,7 @@ class World:
         pod = Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=spec)
         return self.direct.call(create(PODS, "default", pod)).result()
 
-    def follow(self, since: str = "0") -> Any:
+    def follow(self, since: str = "1") -> Any:
         def take(event: WatchEvent[Pod]) -> None:
             self.events.append(f"{event.type} {event.object.metadata.name}" if event.object else event.type)
 

@@ -1,6 +1,6 @@
 """Scripts that are written by hand, for what a smallest object does not show.
 
-They show how plugins of admission judge.
+They show how plugins of admission judge, and how collections are read.
 
 A file of YAML has scripts by name. A script is a list of requests, each `METHOD PATH?QUERY: BODY`. It has a namespace
 of its own, whose name stands for NAMESPACE. It removes what it made outside of that. A PATCH is a merge patch. What
@@ -19,12 +19,13 @@ import yaml
 from tools.recordings.player import Request, Script
 
 HERE = Path(__file__).parent
+_BEGINNINGS = {"reading": "verbs"}
 _JSON, _MERGE = "application/json", "application/merge-patch+json"
 
 
 def written_files() -> dict[str, Path]:
     """The files by the name of their recording."""
-    return {f"admission_{path.stem}": path for path in sorted(HERE.glob("*.yaml"))}
+    return {f"{_BEGINNINGS.get(path.stem, 'admission')}_{path.stem}": path for path in sorted(HERE.glob("*.yaml"))}
 
 
 def written_scripts(path: Path) -> Iterator[Script]:

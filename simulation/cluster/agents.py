@@ -26,7 +26,7 @@ from runtime.http_server.paths import EVERYTHING, Asked, ServerEndpoint, asked
 from runtime.http_server.sessions.sessions import Streams, streams_of
 from runtime.http_server.targets import log_request, logged_container, pod_named
 from simulation.apiserver.front.agents import Tunnel, refused_by_agent
-from simulation.apiserver.front.http_front import Clients
+from simulation.apiserver.front.watches import Clients
 from simulation.apiserver.requests.answers import NodeAnswer
 from simulation.apiserver.status import Json, StatusError, unavailable
 from simulation.cluster.cluster_world import ClusterWorld

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from simulation.apiserver.front.http_front import Clients
+from simulation.apiserver.front.watches import Clients
 from simulation.cluster.auto_time import Doings
 
 SECONDS_AT_MOST = 86_400

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 
 from runtime.io.event_loop import LoopThread
-from simulation.apiserver.front.http_front import Clients, HttpFront
+from simulation.apiserver.front.http_front import HttpFront
 from simulation.apiserver.front.tls import Authority
+from simulation.apiserver.front.watches import Clients
 from simulation.apiserver.requests.calls import ADMIN
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.applied import apply

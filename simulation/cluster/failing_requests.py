@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from config.values.nearest import did_you_mean
-from simulation.apiserver.front.http_front import Clients
+from simulation.apiserver.front.watches import Clients
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.answers import Answer, WatchAnswer, refused
 from simulation.apiserver.requests.calls import ApiRequest, ResourceCall, call_of

@@ -14,7 +14,7 @@ from config.credentials.kubeconfig import Pem, kubeconfig_document
 from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread, leave_to_others
 from simulation.apiserver.access.authentication import ACCOUNT_PREFIX
-from simulation.apiserver.front.http_front import Clients
+from simulation.apiserver.front.watches import Clients
 from simulation.apiserver.verbs.token_request import LONGEST_S
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.orders import Begin, OrderError

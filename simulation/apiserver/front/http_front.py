@@ -4,9 +4,8 @@ One listener on the given loop thread, with TLS if there are certificates. It re
 the server answer, and writes the answer in the requested form. Watches are streamed line by line. Requests that
 only the agent of a node can answer go to it. A request to upgrade the connection becomes a tunnel (see tunnels.py).
 
-Without TLS it serves programs, but no page in a browser (`runtime.http_server.local_site`). A watcher that does not
-read is cut after `LINES_WAITING_AT_MOST` events. Only the port can fail (`start` raises OSError). The meaning of
-requests is not known here.
+Without TLS it serves programs, but no page in a browser (`runtime.http_server.local_site`). Only the port can fail
+(`start` raises OSError). The meaning of requests is not known here.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ import asyncio
 import hashlib
 import logging
 import ssl
-import sys
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -37,6 +34,7 @@ from simulation.apiserver.front.node_proxy import NodeProxy
 from simulation.apiserver.front.tunnels import tunnel_protocol
 from simulation.apiserver.front.usage import PREFIX as USAGE
 from simulation.apiserver.front.usage import usage
+from simulation.apiserver.front.watches import Clients, Stream, error_line, is_framed_watch, output_for
 from simulation.apiserver.requests.answers import (
     Answer,
     Body,
@@ -49,16 +47,15 @@ from simulation.apiserver.requests.answers import (
 )
 from simulation.apiserver.requests.bodies import BODY_BYTES_AT_MOST, JSON
 from simulation.apiserver.requests.calls import ApiRequest, ApiUser
+from simulation.apiserver.requests.options import is_set
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import StatusError, internal_error, no_such_path, unavailable
-from simulation.apiserver.store.store import ERROR, Version
 from simulation.webhooks.caller import WebhookCaller
 from simulation.webhooks.reviews import Admission, ReviewWantedError
 
 LOG = logging.getLogger("actorlet.apiserver.http")
 
 START_SECONDS = 10.0
-LINES_WAITING_AT_MOST = 10_000
 REVIEWS_AT_MOST = 1000
 """The limit of webhook reviews for one request."""
 WARNINGS_AT_MOST = 64
@@ -72,21 +69,6 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 Between = Callable[[ApiRequest, str, Callable[[], Awaitable[Answer]]], Awaitable[Answer]]
 """(request, its User-Agent, carry it out) -> the answer. Raises ConnectionError to give none."""
-
-
-class Clients:
-    """Is told on the front's loop what its clients do; whoever lets time pass may mind it."""
-
-    def serving(self) -> AbstractContextManager[object]:
-        """While a request is served."""
-        return nullcontext()
-
-    def waiting(self, seconds: int = 0, end: Callable[[], object] | None = None) -> AbstractContextManager[object]:
-        """While such a request waits for events, at most so long; 0: no limit. `end` ends it."""
-        return nullcontext()
-
-    def told(self) -> None:
-        """A watch gets an event."""
 
 
 class HttpFront:
@@ -125,7 +107,7 @@ class HttpFront:
         self._agents: Agents = NodeProxy(node_scheme, node_client) if agents is None else agents
         self._listener: asyncio.Server | None = None
         self._web: web.Server | None = None
-        self._streams: dict[_Stream, None] = {}
+        self._streams: dict[Stream, None] = {}
 
     @property
     def address(self) -> str:
@@ -150,7 +132,11 @@ class HttpFront:
         """`start`, for callers on the loop."""
         loop = asyncio.get_running_loop()
         self._web = web.Server(self._handle, request_factory=_request, handler_cancellation=True, access_log=None)
-        doors, stays = self._web, self._agents.stays
+        doors = self._web
+
+        def stays(head: Head) -> bool:
+            return is_framed_watch(head) or self._agents.stays(head)
+
         self._listener = await loop.create_server(
             lambda: tunnel_protocol(doors, self._tunnel_to, stays), self._host, self._port, ssl=self._tls, backlog=1024
         )
@@ -218,9 +204,12 @@ class HttpFront:
             return await self._stream(request, answer, lines)
         if isinstance(answer, NodeAnswer):
             return await self._agents.pass_on(request, answer, body)
-        if isinstance(answer, JsonAnswer) and answer.code in (410, 504) and request.query.get("watch") in ("true", "1"):
+        if isinstance(answer, JsonAnswer) and answer.code in (410, 504) and is_set(request.query.get("watch")):
             # That is where a watch looks for it: a stream of one event.
-            return web.Response(body=_error_line(answer.value), content_type=JSON)
+            output = await output_for(request, lambda: None)
+            await output.write(error_line(answer.value))
+            await output.end()
+            return output.response
         body = written(answer, shape, wall_ns=self._server.wall_ns(), include_object=include_object)
         return _response(answer, body)
 
@@ -272,24 +261,23 @@ class HttpFront:
         raise StatusError(400, "BadRequest", "Upgrade request required")
 
     async def _stream(self, request: web.BaseRequest, answer: WatchAnswer, lines: Lines) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": JSON, "Cache-Control": "no-cache, private"})
-        response.enable_chunked_encoding()
         transport = request.transport
-        stream = _Stream(answer, lines, transport.abort if transport is not None else lambda: None, self._clients)
+        stream = Stream(answer, lines, transport.abort if transport is not None else lambda: None, self._clients)
         self._streams[stream] = None
         seconds = int(request.query.get("timeoutSeconds") or 0)
         with self._clients.waiting(seconds, lambda: self._end(answer)), suppress(ConnectionError):
             try:
-                await response.prepare(request)
+                output = await output_for(request, lambda: stream.end(None))
                 stream.start(self._server)
                 while data := await stream.next():
-                    await response.write(data)
+                    await output.write(data)
                     self._clients.told()
-                await response.write_eof()
+                await output.end()
+                return output.response
             finally:
                 self._streams.pop(stream, None)
                 self._end(answer)
-        return response
+        return web.Response()  # nobody listens any more
 
     def _end(self, answer: WatchAnswer) -> None:
         with self._server.lock:
@@ -301,70 +289,6 @@ def _document(body: bytes, media: str, has: str) -> web.Response:
     tag = f'"{hashlib.sha512(body).hexdigest().upper()}"'
     headers = {"Content-Type": media, "Vary": "Accept", "ETag": tag}
     return web.Response(status=304, headers=headers) if has == tag else web.Response(body=body, headers=headers)
-
-
-class _Stream:
-    """The waiting output of one watch: filled from any thread, emptied by the connection's handler.
-
-    `abort` ends a connection whose client does not read: waiting for it would never end.
-    """
-
-    def __init__(self, answer: WatchAnswer, lines: Lines, abort: Callable[[], object], clients: Clients) -> None:
-        self._abort = abort
-        self._clients = clients
-        self._answer = answer
-        self._lines = lines
-        self._loop = asyncio.get_running_loop()
-        self._waiting: deque[bytes] = deque()
-        self._something = asyncio.Event()
-        self._at_most = sys.maxsize
-        self._woken = False
-        self.ended = False
-
-    def start(self, server: ApiServer) -> None:
-        with server.lock:
-            self._answer.watcher.start(self._take, self.end)
-            # What was there from the start is no sign that nobody reads.
-            self._at_most = len(self._waiting) + LINES_WAITING_AT_MOST
-
-    async def next(self) -> bytes:
-        """The waiting output in one piece; empty at the end."""
-        while True:
-            self._something.clear()
-            self._woken = False
-            if self._waiting or self.ended:
-                break
-            await self._something.wait()
-        count = len(self._waiting)
-        return b"".join([self._waiting.popleft() for _ in range(count)])
-
-    def end(self, error: StatusError | None) -> None:
-        """From any thread."""
-        if error is not None:
-            self._waiting.append(_error_line(error.as_object()))
-        self.ended = True
-        self._wake()
-
-    def _take(self, kind: str, version: Version) -> None:
-        if self.ended:
-            return
-        if len(self._waiting) >= self._at_most:
-            LOG.warning("a watch of %s does not read: it is cut", self._answer.resource.plural)
-            self.ended = True
-            self._on_loop(self._abort)
-        else:
-            self._waiting.append(self._lines.line(kind, self._answer.shape(version)))
-            self._clients.told()
-        self._wake()
-
-    def _wake(self) -> None:
-        if not self._woken:
-            self._woken = True
-            self._on_loop(self._something.set)
-
-    def _on_loop(self, call: Callable[[], object]) -> None:
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(call)
 
 
 def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
@@ -396,7 +320,3 @@ def _response(answer: Body, body: bytes | None = None) -> web.Response:
     if retry_after_s is not None:
         headers.append(("Retry-After", str(retry_after_s)))
     return web.Response(body=answer.body() if body is None else body, status=answer.code, headers=headers)
-
-
-def _error_line(status: Any) -> bytes:
-    return JsonAnswer({"type": ERROR, "object": status}).body() + b"\n"

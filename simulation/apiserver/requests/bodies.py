@@ -59,8 +59,9 @@ def read_body(body: bytes, content_type: str) -> Any:
 
 
 def repeated_keys(body: bytes, content_type: str) -> tuple[str, ...]:
-    """What a strict decoder says of keys that the body has twice, in its order. Of each the last value counts.
+    """What a strict decoder says of keys that the body has twice, in its order.
 
+    Of each the last value counts.
     The body is one that `read_body` takes.
     """
     media = media_of(content_type)

@@ -320,6 +320,10 @@ class Collection:
         if not those:
             self._watchers.pop(watcher.bucket, None)
 
+    @property
+    def is_watched(self) -> bool:
+        return bool(self._watchers)
+
     def end_watches(self, error: StatusError | None = None) -> None:
         for watcher in [watcher for those in self._watchers.values() for watcher in those]:
             watcher.end(error)

@@ -41,7 +41,7 @@ def delete_collection(context: Context, call: ResourceCall) -> ListAnswer:
 
 
 def empty(context: Context, resource: ServedResource, namespace: str) -> None:
-    """Delete every object of a resource in a namespace, or everywhere, as a controller of this server does.
+    """Delete every object of a resource in a namespace, or everywhere, as the server's controllers do.
 
     Admission is not asked: a webhook would hold up the controllers.
     """

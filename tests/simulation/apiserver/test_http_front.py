@@ -105,6 +105,7 @@ def test_an_unknown_field_is_warned_of_or_refused_as_asked(front: Front) -> None
 TWICE = b'{"metadata": {"name": "twice"}, "data": {"a": "1", "b": "2", "a": "3"}}'
 TWICE_IN_YAML = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: twice\ndata:\n  a: '1'\n  a: '3'\n"
 MAPS = "/api/v1/namespaces/default/configmaps"
+NOT_HANDLED = 'ConfigMap in version "v1" cannot be handled as a ConfigMap'
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
             MAPS,
             "application/json",
             TWICE,
-            'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: duplicate field "data.a"',
+            f'{NOT_HANDLED}: strict decoding error: duplicate field "data.a"',
             'duplicate field \\"data.a\\"',
         ),
         (
@@ -123,8 +124,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
             MAPS,
             "application/yaml",
             TWICE_IN_YAML,
-            'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:'
-            '\n  line 7: key "a" already set in map',
+            f'{NOT_HANDLED}: strict decoding error: yaml: unmarshal errors:\n  line 7: key "a" already set in map',
             'line 7: key \\"a\\" already set in map',
         ),
         (
@@ -180,7 +180,7 @@ def test_an_admin_may_act_as_somebody_else(front: Front) -> None:
 def test_a_watcher_that_does_not_read_is_cut_but_a_long_beginning_is_not(
     front: Front, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("simulation.apiserver.front.http_front.LINES_WAITING_AT_MOST", 5)
+    monkeypatch.setattr("simulation.apiserver.front.watches.LINES_WAITING_AT_MOST", 5)
     path = "/api/v1/namespaces/default/configmaps"
     for number in range(20):
         say(front, "POST", path, {"metadata": {"name": f"c{number}"}, "data": {"a": "x" * 500_000}})

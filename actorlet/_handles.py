@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from actorlet._cluster_process import ClusterError
@@ -17,7 +20,29 @@ def kubernetes_client(kubeconfig: str) -> Any:
 def lightkube_client(kubeconfig: str) -> Any:
     """A `Client` of the package `lightkube`. Raises ClusterError."""
     config = _module("lightkube", "lightkube.config.kubeconfig").KubeConfig.from_file(kubeconfig)
-    return _module("lightkube", "lightkube").Client(config=config.get())
+    made = _module("lightkube", "lightkube").Client(config=config.get())
+    learn_lightkube()
+    return made
+
+
+@cache
+def learn_lightkube() -> None:
+    """Let msgspec learn every type of lightkube in this thread.
+
+    Two threads that are the first to decode a type crash Python (msgspec 0.22). It takes 0.3 s, once in a process.
+    """
+    resources = import_module("lightkube.resources")
+    try:
+        decode_list = import_module("lightkube.core.decoders").decode_list
+    except (ImportError, AttributeError):
+        return  # lightkube before 1.0, whose types are data classes
+    for found in iter_modules(resources.__path__):
+        module = import_module(f"{resources.__name__}.{found.name}")
+        for each in vars(module).values():
+            if isinstance(each, type) and each.__module__ == module.__name__:
+                # Some types of subresources and of alpha versions cannot be decoded at all.
+                with suppress(TypeError, ValueError):
+                    decode_list(b'{"items":[]}', each)
 
 
 def _module(package: str, name: str) -> Any:

@@ -170,6 +170,36 @@ def test_clients_are_ready_where_their_package_is(shared: Cluster, api: PlainCli
     shared.reset()
 
 
+MANY_THREADS = """
+import sys, threading
+from lightkube.core.decoders import decode_list, decode_object
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import Node, Pod
+from actorlet._handles import learn_lightkube
+
+learn_lightkube()
+sys.setswitchinterval(1e-6)
+together = threading.Barrier(8)
+
+def decode():
+    together.wait()
+    for kind in (Pod, Deployment, Node):
+        decode_list(b'{"items": [{"metadata": {"name": "a"}}]}', kind)
+        decode_object(b"{}", kind)
+
+threads = [threading.Thread(target=decode) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_threads_that_share_a_ready_lightkube_client_do_not_crash_python() -> None:
+    ended = subprocess.run([sys.executable, "-c", MANY_THREADS], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended
+
+
 def test_a_client_that_is_not_installed_is_named(shared: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)

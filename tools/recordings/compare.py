@@ -24,7 +24,7 @@ from simulation.apiserver.core import Options
 from simulation.apiserver.front.http_front import HttpFront
 from simulation.apiserver.server import ApiServer
 from tools.recordings.__main__ import HERE, sender_to
-from tools.recordings.player import Answer, Request, Script, Send, play, renumbered
+from tools.recordings.player import Answer, Request, Script, Send, comparable, play
 
 _SCRIPTS = msgspec.json.Decoder(Script)
 WORDS = frozenset({"message"})
@@ -81,7 +81,7 @@ def replayed(scripts: list[Script], send: Send) -> Iterator[Pair]:
     """Play scripts on another server."""
     for script in scripts:
         asked = script.requests[script.prelude :]
-        both = renumbered(script.answers), renumbered(play(script, send))
+        both = comparable(script.answers), comparable(play(script, send))
         for number, (request, real, our) in enumerate(zip(asked, *both, strict=True)):
             yield Pair(script.name, number, request, real, our)
 

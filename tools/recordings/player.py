@@ -23,6 +23,15 @@ _DRAWN = re.compile(r"(kube-api-access-|-drawn-)[bcdfghjklmnpqrstvwxz2456789]{5}
 _AGE = re.compile(r"(\d+[smhd])+")
 _VERSION = re.compile(r"VERSION-\d+")
 _FIELD = re.compile(r"\$(\d+)\.(.+)")
+_ALL_DRAWN = (
+    (re.compile(r"\b10\.0\.0\.\d+\b"), "10.0.0.DRAWN"),
+    (re.compile(r"(?<=:)3[0-2]\d\d\d(?=/)"), "PORT"),
+    (re.compile(r"(in (?:the precondition|record) \()(?:VERSION-)?\d+\)"), r"\1VERSION)"),
+)
+_PORTS, _PORT_FIELDS = range(30000, 32768), ("nodePort", "healthCheckNodePort")
+_OF_OPENSHIFT = {
+    "configMap": {"name": "openshift-service-ca.crt", "items": [{"key": "service-ca.crt", "path": "service-ca.crt"}]}
+}
 RECORDED_TIMES = ("2026-01-02T03:04:05Z", "2026-02-03T04:05:06Z", "2026-01-02T03:04:05.000000Z")
 """Times that requests say, and that stay."""
 
@@ -84,6 +93,27 @@ def renumbered(answers: Sequence[Answer]) -> tuple[Answer, ...]:
 
     text = _VERSION.sub(counted, msgspec.json.encode(answers).decode())
     return msgspec.json.decode(text, type=tuple[Answer, ...])
+
+
+def comparable(answers: Sequence[Answer]) -> tuple[Answer, ...]:
+    """The answers without what says nothing about another server.
+
+    Addresses and ports of services are drawn, and versions are counted for all objects. The recorded server was built
+    from OpenShift's sources, whose one change to a pod is a second authority in the volume of its token.
+    """
+    found = renumbered(answers)
+    return tuple(msgspec.structs.replace(one, body=_without_marks(one.body)) for one in found)
+
+
+def _without_marks(value: Json, name: str = "") -> Json:
+    if isinstance(value, dict):
+        return {key: _without_marks(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_marks(each) for each in value if each != _OF_OPENSHIFT]
+    if isinstance(value, str):
+        for drawn, word in _ALL_DRAWN:
+            value = drawn.sub(word, value)
+    return _PORTS[0] if name in _PORT_FIELDS and value in _PORTS else value
 
 
 def _filled(body: Json, answers: Sequence[Json]) -> Json:

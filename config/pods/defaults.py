@@ -31,6 +31,7 @@ from config.objects import (
     VolumeProjection,
 )
 from config.pods.identity import is_sidecar
+from config.values.image_names import InvalidImageNameError, with_default_tag
 from config.values.quantity import Quantity, QuantityError, parse_quantity
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -82,7 +83,7 @@ def default_container(container: C, host_network: bool = False) -> C:
 
     container = _filled(
         container,
-        image_pull_policy=default_pull_policy(container.image) if container.image else None,
+        image_pull_policy=default_pull_policy(container.image or ""),
         termination_message_path=DEFAULT_TERMINATION_MESSAGE_PATH,
         termination_message_policy="File",
     )
@@ -99,10 +100,19 @@ def default_container(container: C, host_network: bool = False) -> C:
 
 
 def default_pull_policy(image: str) -> str:
-    """`Always` for an image with the tag latest, given or implied, else `IfNotPresent`."""
+    """`Always` for an image with the tag latest, given or implied, else `IfNotPresent`.
+
+    What is no name of an image has no tag.
+    """
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
-    return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"
+    if tag or digest:
+        return "Always" if tag == "latest" else "IfNotPresent"
+    try:
+        with_default_tag(image)
+    except InvalidImageNameError:
+        return "IfNotPresent"
+    return "Always"
 
 
 def default_volume(volume: Volume) -> Volume:
@@ -114,8 +124,8 @@ def default_volume(volume: Volume) -> Volume:
         source = getattr(volume, name)
         if source is not None:
             changes[name] = _filled(source, **defaults)
-    if volume.image is not None and volume.image.reference:
-        changes["image"] = _filled(volume.image, pull_policy=default_pull_policy(volume.image.reference))
+    if volume.image is not None:
+        changes["image"] = _filled(volume.image, pull_policy=default_pull_policy(volume.image.reference or ""))
     if volume.downward_api is not None:
         source = _filled(volume.downward_api, default_mode=DEFAULT_MODE)
         changes["downward_api"] = _changed(source, items=_each(source.items, _downward_file))
@@ -228,8 +238,12 @@ def _asked_by_containers(spec: PodSpec, name: str) -> Quantity | None:
 
 
 def _filled(value: T, **defaults: object) -> T:
-    """`value`; `defaults` replace its fields that are None."""
-    return _changed(value, **{name: default for name, default in defaults.items() if getattr(value, name) is None})
+    """`value`; `defaults` replace its fields that are None or an empty text, as in Go."""
+    missing = {name: default for name, default in defaults.items() if getattr(value, name) in _ABSENT}
+    return _changed(value, **missing)
+
+
+_ABSENT = (None, "")
 
 
 def _changed(value: T, **fields: object) -> T:

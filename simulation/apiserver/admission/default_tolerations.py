@@ -1,13 +1,14 @@
-"""DefaultTolerationSeconds: how long a new pod stays on a node that is in trouble.
+"""DefaultTolerationSeconds: how long a pod stays on a node that is in trouble.
 
-It tolerates a node that is not ready, or out of reach, for five minutes. Mirror pods do not.
+It tolerates a node that is not ready, or out of reach, for five minutes. Mirror pods do not. An update that leaves the
+tolerations out gets them again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulation.apiserver.admission.attributes import CREATE, Attributes, Plugin, is_mirror_pod
+from simulation.apiserver.admission.attributes import CREATE, UPDATE, Attributes, Plugin, is_mirror_pod
 from simulation.apiserver.kinds.table import PODS
 from simulation.apiserver.status import Json
 
@@ -24,15 +25,12 @@ def admit(this: Attributes) -> None:
     spec = this.object["spec"]
     own = spec.get("tolerations") or ()
     added = [bad for bad in _BAD_NODE if not (own and _tolerates(own, bad["key"]))]
-    this.object["spec"] = {**spec, "tolerations": [*own, *added]}
+    if added:
+        this.object["spec"] = {**spec, "tolerations": [*own, *added]}
 
 
-PLUGIN = Plugin("DefaultTolerationSeconds", frozenset({(PODS, "", CREATE)}), admit=admit)
+PLUGIN = Plugin("DefaultTolerationSeconds", frozenset({(PODS, "", CREATE), (PODS, "", UPDATE)}), admit=admit)
 
 
 def _tolerates(tolerations: Iterable[Json], key: str) -> bool:
-    return any(
-        one.get("key", "") in (key, "") and one.get("effect", "") in ("NoExecute", "")
-        for one in tolerations
-        if one.get("key") or one.get("operator") == "Exists"
-    )
+    return any(one.get("key", "") in (key, "") and one.get("effect", "") in ("NoExecute", "") for one in tolerations)

@@ -51,7 +51,7 @@ def _prepare_change(this: Write, before: Json) -> None:
         check_version(resource, call.name, was, metadata, patched=call.request.method == "PATCH")
         keep_old(was, metadata)
     this.strategy.prepare(call, before, this.value)
-    if resource.generation and _is_new_generation(resource, before, this.value):
+    if resource.generation and call.target.subresource != "status" and _is_new_generation(resource, before, this.value):
         metadata = this.value["metadata"]
         metadata["generation"] = metadata.get("generation", 0) + 1
 

@@ -16,7 +16,8 @@ def validate(this: Write) -> None:
     """
     resource, value = this.call.resource, this.value
     kind = kind_rules(resource.api_version, resource.kind)
-    found = [*_of_metadata(this, kind), *_of_kind(this, kind)]
+    of_strategy = this.strategy.causes(this.call, this.before, value)
+    found = [*_of_metadata(this, kind), *of_strategy, *_of_kind(this, kind)]
     if found:
         raise invalid(resource, value["metadata"]["name"], found)
     this.strategy.validate(this.call, this.before, value)

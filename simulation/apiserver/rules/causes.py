@@ -5,6 +5,7 @@ Upstream has them in `apimachinery/pkg/util/validation/field/errors.go`. Pure.
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterable
 from typing import Any, TypeAlias
@@ -40,6 +41,10 @@ def duplicate(field: str, value: Any) -> Cause:
     return "FieldValueDuplicate", f"Duplicate value: {shown(value)}", field
 
 
+def not_found(field: str, value: Any) -> Cause:
+    return "FieldValueNotFound", f"Not found: {shown(value)}", field
+
+
 def too_long(field: str, most: int) -> Cause:
     return "FieldValueTooLong", f"Too long: may not be more than {most} bytes", field
 
@@ -51,3 +56,9 @@ def too_many(field: str, found: int, most: int) -> Cause:
 def not_supported(field: str, value: Any, known: Iterable[str]) -> Cause:
     choices = ", ".join(shown(one) for one in known)
     return "FieldValueNotSupported", f"Unsupported value: {shown(value)}: supported values: {choices}", field
+
+
+def difference(old: Any, new: Any) -> str:
+    """What has changed, as JSON line by line. Upstream shows its own structs so."""
+    before, after = (json.dumps(one, indent=1, sort_keys=True).splitlines() for one in (old, new))
+    return "".join(f"{line}\n" for line in list(difflib.unified_diff(before, after, lineterm=""))[2:])

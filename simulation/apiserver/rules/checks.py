@@ -277,7 +277,7 @@ def claim_change(seen: Seen) -> Iterator[Cause]:
         why = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
-        yield causes.forbidden(seen.path, why)
+        yield causes.forbidden(seen.path, f"{why}\n{causes.difference(was, now)}")
 
 
 @check

@@ -15,19 +15,36 @@ from typing import Any
 import msgspec
 import yaml
 
-from simulation.apiserver.rules import causes, checks, kind_checks, network_checks
+from simulation.apiserver.rules import (
+    causes,
+    checks,
+    kind_checks,
+    network_checks,
+    pod_changes,
+    pod_checks,
+    pod_spec_checks,
+    volume_checks,
+)
 from simulation.apiserver.rules.causes import Cause
-from simulation.apiserver.rules.seen import Seen
+from simulation.apiserver.rules.seen import Seen, at, field_of, is_empty, same
 from simulation.apiserver.rules.spelling import FORMS
 
 HERE = Path(__file__).parent / "kinds"
-CHECKS = checks.CHECKS | kind_checks.CHECKS | network_checks.CHECKS
+CHECKS = {
+    name: function
+    for module in (checks, kind_checks, network_checks, pod_changes, pod_checks, pod_spec_checks, volume_checks)
+    for name, function in module.CHECKS.items()
+}
 
 
 class Union(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of these fields one must be there. `none`: the cause without any, `more`: at each one too many."""
 
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] = ()
+    types: Mapping[str, str] = {}
+    """In place of `fields`: with the rules of each, which only the first that is there must keep."""
+    shown: Mapping[str, str] = {}
+    """With `types`: fields whose faults stand at another name."""
     names: Mapping[str, str] = {}
     """Fields that a cause calls otherwise."""
     free: tuple[str, ...] = ()
@@ -79,6 +96,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """It must not be less than that field."""
     immutable: bool | str = False
     """It may not change; a text is the reason of a `Forbidden`."""
+    differs: bool = False
+    """With a text of `immutable`: what differs is shown."""
     once: bool = False
     """With `immutable`: an empty value may change."""
     but: tuple[str, ...] = ()
@@ -103,7 +122,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With `unique`: the cause names the item, not its field."""
     one_of: Union | None = None
     type: str = ""
-    """The rules of a type."""
+    """The rules of a type. With `field` they stand at that path."""
+    kinds: tuple[str, ...] = ()
+    """Of which kinds the whole object must be; none for any."""
     check: str = ""
     """A function of `checks`."""
 
@@ -162,6 +183,11 @@ def causes_of(rules: Sequence[Rule], value: Any, before: Any = None) -> list[Cau
     return list(_of_list(rules, Seen(value, before, "", value, before)))
 
 
+def causes_of_type(name: str, value: Any) -> list[Cause]:
+    """The faults of a whole object by the rules of a type."""
+    return causes_of(_known().types[name], value)
+
+
 def _of_list(rules: Sequence[Rule], seen: Seen) -> Iterator[Cause]:
     for rule in rules:
         if _applies(rule, seen):
@@ -173,6 +199,8 @@ def _applies(rule: Rule, seen: Seen) -> bool:
     if rule.write and (rule.write == "update") != (seen.root_before is not None):
         return False
     value = seen.value
+    if rule.kinds and field_of(seen.root, "kind") not in rule.kinds:
+        return False
     return (
         all(_is(at(value, path), wanted) for path, wanted in rule.when.items())
         and not any(_is(at(value, path), wanted) for path, wanted in rule.unless.items())
@@ -208,7 +236,7 @@ def _of_rule(rule: Rule, seen: Seen, above: Seen) -> Iterator[Cause]:
     if rule.missing is not None:
         yield causes.required(field, rule.missing)
     if rule.one_of is not None:
-        yield from _of_union(rule.one_of, value, field)
+        yield from _of_union(rule.one_of, seen.shown_at(field))
     if value is None:
         return
     if rule.forbidden is not None and not is_empty(value):
@@ -235,9 +263,9 @@ def _of_rule(rule: Rule, seen: Seen, above: Seen) -> Iterator[Cause]:
     if rule.items is not None and isinstance(value, list | dict) and len(value) > rule.items:
         yield causes.too_many(field, len(value), rule.items)
     if rule.type:
-        yield from _of_list(_known().types[rule.type], seen)
+        yield from _of_list(_known().types[rule.type], msgspec.structs.replace(seen, value=value, path=field))
     if rule.check:
-        yield from CHECKS[rule.check](seen)
+        yield from CHECKS[rule.check](msgspec.structs.replace(seen, value=value, path=field))
     if rule.unique is not None and isinstance(value, list):
         yield from _twice(rule, value, field)
 
@@ -252,19 +280,23 @@ def _of_change(rule: Rule, seen: Seen, field: str) -> Iterator[Cause]:
         now, was = ({name: (one or {}).get(name) for name in rule.only} for one in (now, was))
     if not same(now, was):
         if isinstance(rule.immutable, str):
-            yield causes.forbidden(field, rule.immutable)
+            shown = f"\n{causes.difference(was, now)}" if rule.differs else ""
+            yield causes.forbidden(field, rule.immutable + shown)
         else:
             shown = rule.absent if seen.value is None else seen.value
             yield causes.invalid(field, shown, rule.says or causes.IMMUTABLE)
 
 
-def _of_union(union: Union, value: Any, field: str) -> Iterator[Cause]:
-    there = [name for name in union.fields if at(value, name) is not None]
+def _of_union(union: Union, seen: Seen) -> Iterator[Cause]:
+    there = [name for name in union.types or union.fields if at(seen.value, name) is not None]
+    for name in there[:1] if union.types else ():
+        place = seen.at_field(name)
+        yield from _of_list(_known().types[union.types[name]], place.shown_at(seen.join(union.shown.get(name, name))))
     if not there and union.none is not None:
-        yield causes.required(field, union.none)
+        yield causes.required(seen.path, union.none)
     if union.more is not None:
         yield from (
-            causes.forbidden(f"{field}.{union.names.get(name, name)}", union.more)
+            causes.forbidden(seen.join(union.names.get(name, name)), union.more)
             for name in there[1:]
             if name not in union.free
         )
@@ -305,24 +337,3 @@ def _twice(rule: Rule, items: Sequence[Any], field: str) -> Iterator[Cause]:
             place = f"{field}[{number}]"
             yield causes.duplicate(place if rule.whole or key == "." else f"{place}.{key}", found)
         seen.append(found)
-
-
-def at(value: Any, path: str) -> Any:
-    """What stands at a path of names; None for nothing."""
-    for step in path.split("."):
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
-
-
-def is_empty(value: Any) -> bool:
-    """Whether Go's `len` of it is 0, or it is a nil."""
-    return value is None or (isinstance(value, str | list | dict) and not value)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether Go's `Semantic.DeepEqual` finds no difference: an absent field is an empty one."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return all(same(one.get(name), other.get(name)) for name in {*one, *other})
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return (is_empty(one) and is_empty(other)) or bool(one == other and type(one) is type(other))

@@ -21,6 +21,7 @@ WORDS_BYTES = 256 * KIB
 """For names that were judged: the objects of a cluster use the same few."""
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_UNDERSCORED = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _OF_KEYS = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
@@ -55,6 +56,13 @@ subdomain = kept(WORDS_BYTES)(
         "example.com",
         longest=LONGEST_SUBDOMAIN,
     )
+)
+subdomain_with_underscores = _matching(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+    "and must start and end with an alphanumeric character",
+    rf"{_UNDERSCORED}(\.{_UNDERSCORED})*",
+    "example.com",
+    longest=LONGEST_SUBDOMAIN,
 )
 label_1035 = _matching(
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
@@ -209,6 +217,78 @@ def _masked(form: Form) -> Form:
     return of_prefix
 
 
+def no_backsteps(text: str) -> Faults:
+    """A path that does not leave its folder."""
+    return ["must not contain '..'"] if ".." in text.split("/") else NONE
+
+
+def relative_path(text: str) -> Faults:
+    """A path below a folder."""
+    return [*(["must be a relative path"] if text.startswith("/") else ()), *no_backsteps(text)]
+
+
+def path_inside(text: str) -> Faults:
+    """A relative path whose first name is not kept for the agent."""
+    kept_name = text.startswith("..") and not text.startswith("../")
+    return [*relative_path(text), *(["must not start with '..'"] if kept_name else ())]
+
+
+def absolute_path(text: str) -> Faults:
+    return NONE if text.startswith("/") else ["must be an absolute path"]
+
+
+def trimmed(text: str) -> Faults:
+    return NONE if text == text.strip() else ["must not have leading or trailing whitespace"]
+
+
+def no_slash(text: str) -> Faults:
+    return ["must not contain '/'"] if "/" in text else NONE
+
+
+_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
+
+
+def sysctl(text: str) -> Faults:
+    """The name of a parameter of the kernel, with dots or slashes."""
+    good = len(text) <= LONGEST_SUBDOMAIN and _SYSCTL.fullmatch(text)
+    return NONE if good else [f"must have at most 253 characters and match regex ^{_SYSCTL.pattern}$"]
+
+
+_IQN = re.compile(r"iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+", re.ASCII)
+_EUI = re.compile("eui.[A-Za-z0-9]{16}")
+_NAA = re.compile("naa.[A-Za-z0-9]{32}")
+_ISCSI_NAMES = {"iqn": _IQN.fullmatch, "eui": _EUI.fullmatch, "naa": _NAA.fullmatch}
+
+
+def iscsi_name(text: str) -> Faults:
+    """The name of a target or an initiator (RFC 3721)."""
+    form = _ISCSI_NAMES.get(text[:3])
+    if form is None:
+        return ["must be valid format starting with iqn, eui, or naa"]
+    return NONE if form(text) else ["must be valid format"]
+
+
+def windows_user(text: str) -> Faults:
+    """A user with or without a domain. The domain itself is not looked at."""
+    if not text:
+        return ["runAsUserName cannot be an empty string"]
+    if any(ord(one) < 32 or ord(one) == 127 for one in text):
+        return ["runAsUserName cannot contain control characters"]
+    if text.count("\\") > 1:
+        return ["runAsUserName cannot contain more than one backslash"]
+    user = text.rpartition("\\")[2]
+    rules = (
+        (not user, "runAsUserName's User cannot be empty"),
+        (len(user) > 104, "runAsUserName's User length must not be longer than 104 characters"),
+        (bool(user) and not user.strip(". "), "runAsUserName's User cannot contain only periods or spaces"),
+        (
+            bool(set(user) & set('"/\\:;|=,+*?<>@[]')),
+            "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]",
+        ),
+    )
+    return [words for broken, words in rules if broken]
+
+
 def signer_name(text: str) -> Faults:
     """A name that may have the name of a signer before it, as in `example.com:ca:live`."""
     return subdomain(text.replace(":", "."))
@@ -229,6 +309,15 @@ FORMS: Mapping[str, Form] = {
     "identifier": identifier,
     "port-name": port_name,
     "header-name": header_name,
+    "caseless-subdomain": lambda text: subdomain(text.lower()),
+    "no-backsteps": no_backsteps,
+    "relative-path": relative_path,
+    "path-inside": path_inside,
+    "absolute-path": absolute_path,
+    "trimmed": trimmed,
+    "no-slash": no_slash,
+    "iscsi-name": iscsi_name,
+    "windows-user": windows_user,
     "percent": percent,
     "address": address,
     "network": network,

@@ -9,11 +9,13 @@ from __future__ import annotations
 import msgspec
 
 from config.caches import MIB, KeptBytes
-from config.documents.codec import DocumentError, from_builtins, to_builtins
+from config.documents.codec import from_builtins, to_builtins
 from config.objects import Pod
 from config.pods.defaults import default_pod
 from config.pods.identity import compute_qos_class
-from config.validation.pod import validate_spec
+from simulation.apiserver.rules.causes import Cause
+from simulation.apiserver.rules.engine import causes_of_type
+from simulation.apiserver.schemas.go_types import check_types
 from simulation.apiserver.status import Json
 from simulation.apiserver.store.by_identity import ByIdentity, in_memory_bytes
 
@@ -21,20 +23,20 @@ SPECS_BYTES, SPEC_BYTES = 16 * MIB, MIB
 
 _worked: ByIdentity[WorkedSpec] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
 """What is known of a shared spec, which comes again at the next place of the pipeline."""
+_judged: ByIdentity[tuple[Cause, ...]] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _encode = msgspec.json.Encoder().encode
 
 
 class WorkedSpec(msgspec.Struct, frozen=True):
-    """A spec with its defaults. `faults` have paths in the pod's document. `qos`: as in its status."""
+    """A spec with its defaults. `qos`: as in its status."""
 
     spec: Json
-    faults: tuple[DocumentError, ...]
     qos: str
 
 
 def work_out(spec: Json) -> WorkedSpec:
-    """Default and check a spec. Raises DocumentError when a field has the wrong type."""
+    """Default a spec. Raises DocumentError or GoTypeError when a field has the wrong type."""
     worked = _worked.get(spec)
     if worked is None:
         text = _encode(spec)
@@ -46,16 +48,31 @@ def work_out(spec: Json) -> WorkedSpec:
     return worked
 
 
+def causes_of_spec(spec: Json) -> tuple[Cause, ...]:
+    """The faults of a complete spec of a pod."""
+    found = _judged.get(spec)
+    if found is None:
+        text = _encode(spec)
+        try:
+            found = _judged_texts[text]
+        except KeyError:
+            causes = tuple(causes_of_type("Pod", {"kind": "Pod", "spec": spec}))
+            found = _judged_texts.keep(text, causes, in_memory_bytes(len(text)))
+        _judged.put(spec, found)
+    return found
+
+
 def on_node(spec: Json, node: str) -> Json:
     """The spec of a pod that is bound to that node."""
     return _shared(_encode({**spec, "nodeName": node}))
 
 
 def _work_out(text: bytes) -> WorkedSpec:
-    defaulted = default_pod(from_builtins({"spec": msgspec.json.decode(text)}, Pod))
+    given = {"spec": msgspec.json.decode(text)}
+    defaulted = default_pod(from_builtins(given, Pod))
+    check_types("v1", "Pod", given)  # Amounts, which a struct keeps as texts.
     spec = _shared(_encode(as_go_writes(to_builtins(defaulted)["spec"])))
-    faults = validate_spec(defaulted.spec)
-    return WorkedSpec(spec, faults, "" if faults else str(compute_qos_class(defaulted.spec)))
+    return WorkedSpec(spec, str(compute_qos_class(defaulted.spec)))
 
 
 def as_go_writes(spec: Json) -> Json:
@@ -75,4 +92,5 @@ def _shared(text: bytes) -> Json:
 
 
 _worked_texts: KeptBytes[bytes, WorkedSpec] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
+_judged_texts: KeptBytes[bytes, tuple[Cause, ...]] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
 _specs: KeptBytes[bytes, Json] = KeptBytes(SPECS_BYTES, SPEC_BYTES)

@@ -12,20 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from config.documents.codec import DocumentError, from_builtins, to_builtins
-from config.objects import ApiStruct, ObjectMeta, Pod, PodSpec
-from config.pods.defaults import default_pod
+from config.documents.codec import DocumentError, from_builtins
+from config.objects import ApiStruct, PodSpec
 from config.pods.identity import CONFIG_MIRROR
-from config.validation.pod import validate_metadata, validate_pod
 from simulation.apiserver.kinds.table import PODS, ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
-from simulation.apiserver.status import Json, forbidden_field, invalid, required
+from simulation.apiserver.rules.causes import Cause
+from simulation.apiserver.schemas.go_types import GoTypeError
+from simulation.apiserver.status import Json, bad_request, forbidden_field, invalid, required
 from simulation.apiserver.store.store import Version
 from simulation.apiserver.store.structs import knows_change_of_status, read_change_of_pod
-from simulation.apiserver.strategies.pod_changes import check_container_states, check_spec_change
+from simulation.apiserver.strategies.pod_changes import check_container_states
 from simulation.apiserver.strategies.pod_resizes import check_resize, with_asked
-from simulation.apiserver.strategies.pod_specs import as_go_writes, work_out
-from simulation.apiserver.strategies.strategy import Strategy, faults_as_invalid
+from simulation.apiserver.strategies.pod_specs import causes_of_spec, work_out
+from simulation.apiserver.strategies.strategy import Strategy, cannot_handle
 
 DEFAULT_GRACE_S = 30
 _TERMINAL = ("Succeeded", "Failed")
@@ -51,14 +51,13 @@ class PodStrategy(Strategy):
             raise invalid(PODS, value["metadata"].get("name", ""), [required("spec")])
 
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        spec = value["spec"]
-        if before is None:
-            value["spec"] = work_out(spec).spec
-        elif spec == before["spec"]:
+        if before is not None and value["spec"] == before["spec"]:
             value["spec"] = before["spec"]
-        else:
-            spec = to_builtins(default_pod(from_builtins({**value, "status": None}, Pod)))["spec"]
-            value["spec"] = as_go_writes(spec)
+            return
+        try:
+            value["spec"] = work_out(value["spec"]).spec
+        except GoTypeError as error:
+            raise bad_request(f"{cannot_handle(PODS)}: {error}") from None
 
     def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         part = call.target.subresource
@@ -77,29 +76,23 @@ class PodStrategy(Strategy):
             value.clear()
             value.update({**before, "metadata": metadata, "spec": spec})
 
+    def causes(self, call: ResourceCall, before: Json | None, value: Json) -> Sequence[Cause]:
+        """What is wrong in a new or changed spec; pods of one template are judged once."""
+        part, spec = call.target.subresource, value["spec"]
+        if part == "status" or (before is not None and spec is before["spec"]):
+            return ()
+        return causes_of_spec(spec)
+
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         part, name = call.target.subresource, value["metadata"]["name"]
-        if before is None:
-            faults = work_out(value["spec"]).faults
-            if value["metadata"].get("ownerReferences"):
-                # All else in the metadata has been checked already, as it is for every kind.
-                faults = (*validate_metadata(from_builtins(value["metadata"], ObjectMeta)), *faults)
-            _refuse(name, faults)
-        elif part == "status":
-            _check_status(name, before, value)
-        elif value["spec"] is not before["spec"]:
-            self._check_spec(part, name, before, value)
-
-    def _check_spec(self, part: str, name: str, before: Json, value: Json) -> None:
-        """Raises StatusError (422)."""
-        if part and CONFIG_MIRROR in (before["metadata"].get("annotations") or ()):
-            raise invalid(PODS, name, [_OF_STATIC_PODS[part]])
-        if not part:
-            check_spec_change(name, before["spec"], value["spec"])
-        _refuse(name, validate_pod(from_builtins({**value, "status": None}, Pod)))
-        if part == "resize":
-            qos = (before.get("status") or {}).get("qosClass")
-            check_resize(name, before["spec"], value["spec"], from_builtins(value["spec"], PodSpec), qos)
+        if part == "status":
+            _check_status(name, before or {}, value)
+        elif part and before is not None and value["spec"] is not before["spec"]:
+            if CONFIG_MIRROR in (before["metadata"].get("annotations") or ()):
+                raise invalid(PODS, name, [_OF_STATIC_PODS[part]])
+            if part == "resize":
+                qos = (before.get("status") or {}).get("qosClass")
+                check_resize(name, before["spec"], value["spec"], from_builtins(value["spec"], PodSpec), qos)
 
     def grace(self, old: Version, options: Json) -> int:
         if not self.is_told_first(old):
@@ -122,12 +115,6 @@ def _check_status(name: str, before: Json, value: Json) -> None:
     if was.get("qosClass") and now.get("qosClass") != was["qosClass"]:
         raise invalid(PODS, name, [forbidden_field("status.qosClass", "field is immutable")])
     check_container_states(name, before["spec"], was, now)
-
-
-def _refuse(name: str, faults: Sequence[DocumentError]) -> None:
-    """Raises StatusError (422) where there are faults."""
-    if faults:
-        raise faults_as_invalid(PODS, name, faults)
 
 
 def _ephemeral(spec: Json) -> Json:

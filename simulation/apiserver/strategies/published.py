@@ -1,6 +1,6 @@
 """Kinds that are stored by their published schema, and their pod templates.
 
-The spec of a template is defaulted and checked like that of a pod. A selector must fit the labels of the template.
+The spec of a template is defaulted like that of a pod.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ from config.documents.codec import DocumentError
 from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
+from simulation.apiserver.schemas.go_types import GoTypeError
 from simulation.apiserver.schemas.kind_schema import KindSchema
 from simulation.apiserver.status import Json
 from simulation.apiserver.strategies.described import DescribedStrategy
 from simulation.apiserver.strategies.pod_specs import work_out
-from simulation.apiserver.strategies.strategy import faults_as_invalid, undecodable
 
 
 class PublishedStrategy(DescribedStrategy):
+    """A pod template that is left out is an empty one, unless `template_may_lack`; the rules refuse both."""
+
+    template_may_lack = False
+
     def __init__(self, core: Core, resource: ServedResource) -> None:
         super().__init__(core, resource.api_version)
         assert resource.described is not None
@@ -30,8 +34,8 @@ class PublishedStrategy(DescribedStrategy):
         spec, claimed = template["spec"], _claimed(value, template["spec"])
         try:
             complete = dict(work_out(_with_claimed(spec, claimed)).spec)
-        except DocumentError:
-            return  # `validate` says so.
+        except (DocumentError, GoTypeError):
+            return  # The rules say so.
         if claimed:
             left = [one for one in complete.pop("volumes") if one not in claimed]
             complete |= {"volumes": left} if left else {}
@@ -39,28 +43,17 @@ class PublishedStrategy(DescribedStrategy):
             del complete["enableServiceLinks"]  # A default of pods that templates do not have.
         value.update(_with(value, self._described.template, {**template, "spec": complete}))
 
-    def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        super().validate(call, before, value)
-        template = self._template(value)
-        if template is not None and not call.target.subresource:
-            self._check_template(call, value, template)
-
-    def _check_template(self, call: ResourceCall, value: Json, template: Json) -> None:
-        """Raises StatusError (400, 422)."""
-        path, spec = self._described.template, template["spec"]
-        where, name = ".".join(path), value["metadata"]["name"]
-        try:
-            worked = work_out(_with_claimed(spec, _claimed(value, spec)))
-        except DocumentError as error:
-            raise undecodable(call.resource, error, f"{where}.") from None
-        if worked.faults:
-            faults = [DocumentError(f"$.{where}{one.path[1:]}", one.reason, one.hint) for one in worked.faults]
-            raise faults_as_invalid(call.resource, name, faults)
-
     def _template(self, value: Json) -> Json | None:
-        """The pod template of an object, if it has a spec."""
-        template = _at(value, self._described.template)
-        return template if template is not None and isinstance(template.get("spec"), dict) else None
+        """The pod template of an object, with a spec; None for none."""
+        *above, last = self._described.template or ("",)
+        holder = _at(value, tuple(above)) if last else None
+        template = None if holder is None else holder.get(last)
+        if template is None and holder is not None and not self.template_may_lack:
+            template = {}
+        if not isinstance(template, dict):
+            return None
+        spec = template.get("spec")
+        return {**template, "spec": {} if spec is None else spec} if spec is None or isinstance(spec, dict) else None
 
 
 def _with_claimed(spec: Json, claimed: list[Json]) -> Json:
@@ -81,7 +74,7 @@ def _at(value: Json, path: tuple[str, ...]) -> Json | None:
         if not isinstance(found, dict):
             return None
         value = found
-    return value if path else None
+    return value
 
 
 def _with(value: Json, path: tuple[str, ...], part: Json) -> Json:

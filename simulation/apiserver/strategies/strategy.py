@@ -20,6 +20,7 @@ from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.bodies import APPLY, STRATEGIC, YAML, media_of
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.rules import causes
+from simulation.apiserver.rules.causes import Cause
 from simulation.apiserver.status import NOTHING, Json, StatusError, bad_request, invalid
 from simulation.apiserver.store.store import Version
 
@@ -71,6 +72,10 @@ class Strategy:
             value["status"] = before.get("status")
         if "status" in value and value["status"] is None:
             del value["status"]
+
+    def causes(self, call: ResourceCall, before: Json | None, value: Json) -> Sequence[Cause]:
+        """Faults that stand before those of the rules, in the same answer."""
+        return ()
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         """Refuse what the rules of the kind let pass. Raises StatusError (422)."""
@@ -185,13 +190,3 @@ def _as_go_shows(value: Any) -> str:
     if isinstance(value, list):
         return f"[{' '.join(map(_as_go_shows, value))}]"
     return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def faults_as_invalid(resource: ServedResource, name: str, faults: Sequence[DocumentError]) -> StatusError:
-    """A 422 with one cause per fault of a document."""
-    causes = []
-    for fault in faults:
-        text = f"{fault.reason}; {fault.hint}" if fault.hint else fault.reason
-        kind = "Required" if "required" in fault.reason.lower() else "Invalid"
-        causes.append((f"FieldValue{kind}", f"{kind} value: {text}", fault.path.removeprefix("$.")))
-    return invalid(resource, name, causes)

@@ -37,6 +37,8 @@ class DaemonSetStrategy(PublishedStrategy):
 
 
 class ReplicationControllerStrategy(PublishedStrategy):
+    template_may_lack = True
+
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         """Without a selector or labels of its own, it has the labels of its template."""
         super().default(call, before, value)

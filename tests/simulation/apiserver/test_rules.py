@@ -74,7 +74,9 @@ def test_the_data_names_only_what_there_is() -> None:
     types, kinds = known_rules()
     rules = [rule for one in (*types.values(), *(kind.rules for kind in kinds.values())) for rule in one]
     assert {rule.check for rule in rules if rule.check} == set(CHECKS)
-    assert {rule.type for rule in rules if rule.type} == set(types)
+    used = {rule.type for rule in rules if rule.type}
+    used |= {name for rule in rules if rule.one_of is not None for name in rule.one_of.types.values()}
+    assert used | {"Pod"} == set(types)
     assert {rule.form for rule in rules if rule.form} <= set(FORMS)
     assert {kind.metadata.name for kind in kinds.values()} <= set(FORMS)
 

@@ -20,8 +20,8 @@ import msgspec
 
 from config.caches import MIB, KeptBytes
 from simulation.apiserver.documents.discovery import MAJOR, MINOR
-from simulation.apiserver.documents.openapi_schemas import schema_name, schemas_of
 from simulation.apiserver.documents.one_document import document_v2
+from simulation.apiserver.documents.openapi_schemas import schema_name, schemas_of
 from simulation.apiserver.kinds.table import SERVED, ServedResource, groups
 
 Json = dict[str, Any]

@@ -18,6 +18,7 @@ import yaml
 from simulation.apiserver.rules import (
     causes,
     checks,
+    data_checks,
     kind_checks,
     network_checks,
     pod_changes,
@@ -32,7 +33,16 @@ from simulation.apiserver.rules.spelling import FORMS
 HERE = Path(__file__).parent / "kinds"
 CHECKS = {
     name: function
-    for module in (checks, kind_checks, network_checks, pod_changes, pod_checks, pod_spec_checks, volume_checks)
+    for module in (
+        checks,
+        data_checks,
+        kind_checks,
+        network_checks,
+        pod_changes,
+        pod_checks,
+        pod_spec_checks,
+        volume_checks,
+    )
     for name, function in module.CHECKS.items()
 }
 

@@ -1,6 +1,6 @@
-"""ConfigMaps and Secrets: `stringData` becomes data, and keys are checked.
+"""ConfigMaps and Secrets: nulls are empty texts, and `stringData` becomes data.
 
-Immutable objects cannot change.
+`rules.data_checks` has their rules.
 """
 
 from __future__ import annotations
@@ -8,16 +8,13 @@ from __future__ import annotations
 import base64
 import binascii
 
-from config.values.name_rules import config_key
-from simulation.apiserver.kinds.table import SECRETS, ServedResource
+from simulation.apiserver.kinds.table import SECRETS
 from simulation.apiserver.requests.calls import ResourceCall
-from simulation.apiserver.status import Json, bad_request, forbidden_field, invalid, invalid_value
+from simulation.apiserver.status import Json, bad_request
 from simulation.apiserver.strategies.metadata import nulls_as_texts
 from simulation.apiserver.strategies.strategy import Strategy
 
-BYTES_AT_MOST = 2**20
 _MAPS_OF_TEXTS = ("data", "binaryData", "stringData")
-_FIXED_WHEN_IMMUTABLE = ("data", "binaryData")
 
 
 class DataStrategy(Strategy):
@@ -38,35 +35,6 @@ class DataStrategy(Strategy):
         super().prepare(call, before, value)
         if before is not None and before.get("type"):
             value["type"] = value.get("type") or before["type"]
-
-    def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        name = value["metadata"]["name"]
-        if before is not None and before.get("type") and value["type"] != before["type"]:
-            raise invalid(call.resource, name, [invalid_value("type", value["type"], "field is immutable")])
-        _check(call.resource, name, value)
-        if before is None or not before.get("immutable"):
-            return
-        changed = [field for field in _FIXED_WHEN_IMMUTABLE if (before.get(field) or {}) != (value.get(field) or {})]
-        if not value.get("immutable"):
-            changed.append("immutable")
-        if changed:
-            why = "field is immutable when `immutable` is set"
-            raise invalid(call.resource, name, [forbidden_field(field, why) for field in changed])
-
-
-def _check(resource: ServedResource, name: str, value: Json) -> None:
-    """Raises StatusError (422)."""
-    causes, total_bytes = [], 0
-    for field in _FIXED_WHEN_IMMUTABLE:
-        for key, content in (value.get(field) or {}).items():
-            refusal = config_key(key)
-            if refusal is not None:
-                causes.append(invalid_value(f"{field}[{key}]", key, " ".join(refusal)))
-            total_bytes += len(content)
-    if total_bytes > BYTES_AT_MOST * 4 // 3:
-        causes.append(("FieldValueTooLong", f"Too long: may not be more than {BYTES_AT_MOST} bytes", ""))
-    if causes:
-        raise invalid(resource, name, causes)
 
 
 def _check_base64(value: Json) -> None:

@@ -33,6 +33,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("actors/events/recorder.py", "cachetools"): "names of namespaces that exist",
     ("simulation/apiserver/schemas/published.py", "resolved"): "kinds of our own data",
     ("simulation/apiserver/rules/checks.py", "CHECKS"): "functions of the module",
+    ("simulation/apiserver/rules/data_checks.py", "CHECKS"): "functions of the module",
     ("simulation/apiserver/rules/kind_checks.py", "CHECKS"): "functions of the module",
     ("simulation/apiserver/rules/network_checks.py", "CHECKS"): "functions of the module",
     ("simulation/apiserver/rules/pod_changes.py", "CHECKS"): "functions of the module",

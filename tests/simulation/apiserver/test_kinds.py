@@ -314,3 +314,15 @@ def test_a_service_of_another_type_loses_what_only_the_old_type_has(server: Serv
     spec = changed.value["spec"]
     assert "nodePort" not in spec["ports"][0]
     assert not spec.keys() & {"allocateLoadBalancerNodePorts", "externalTrafficPolicy"}
+
+
+@pytest.mark.parametrize(("kind", "field"), [("configmaps", "[]"), ("secrets", "data")])
+def test_the_data_of_an_object_has_at_most_one_mebibyte(kind: str, field: str) -> None:
+    server = Server()
+    path = f"/api/v1/namespaces/default/{kind}"
+    full = base64.b64encode(b"x" * 2**20).decode()
+    name = "binaryData" if kind == "configmaps" else "data"
+    assert server.ask("POST", path, {"metadata": {"name": "full"}, name: {"a": full}}).code == 201
+    refused = server.ask("POST", path, {"metadata": {"name": "large"}, name: {"a": full, "b": "eA=="}})
+    cause = refused.value["details"]["causes"][0]
+    assert (refused.code, cause["reason"], cause["field"]) == (422, "FieldValueTooLong", field)

@@ -1,6 +1,6 @@
 """Scripts that are written by hand, for what a smallest object does not show.
 
-They show how plugins of admission judge, and how collections are read.
+They show how plugins of admission judge, how collections are read, and rules that depend on another field.
 
 A file of YAML has scripts by name. A script is a list of requests, each `METHOD PATH?QUERY: BODY`. It has a namespace
 of its own, whose name stands for NAMESPACE. It removes what it made outside of that. A PATCH is a merge patch. What
@@ -19,7 +19,7 @@ import yaml
 from tools.recordings.player import Request, Script
 
 HERE = Path(__file__).parent
-_BEGINNINGS = {"reading": "verbs"}
+_BEGINNINGS = {"config_data": "rules", "reading": "verbs"}
 _JSON, _MERGE = "application/json", "application/merge-patch+json"
 
 

@@ -44,7 +44,7 @@ from simulation.apiserver.kinds.table import (
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.pipeline.write import write_value
 from simulation.apiserver.requests.answers import Answer, refused
-from simulation.apiserver.requests.calls import ADMIN, ApiRequest, ApiUser, Target, call_of, call_to
+from simulation.apiserver.requests.calls import ADMIN, ApiRequest, ApiUser, ResourceCall, Target, call_of, call_to
 from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store.store import Store
 from simulation.apiserver.strategies.by_kind import strategies
@@ -138,6 +138,7 @@ class ApiServer:
     def handle(self, request: ApiRequest) -> Answer:
         """The answer to a request."""
         with self._core.lock:
+            call: ResourceCall | None = None
             try:
                 call = call_of(request, self._find_custom)
                 if self._checks:
@@ -149,7 +150,7 @@ class ApiServer:
             except StatusError as refusal:
                 if refusal.code == 403:
                     self.denied.append(refusal.message)
-                return refused(refusal)
+                return refused(refusal, () if call is None else call.warnings)
             except ReviewWantedError:
                 raise
             except Exception as error:

@@ -17,6 +17,10 @@ class Named(Protocol):
     @property
     def group(self) -> str: ...
     @property
+    def kind_group(self) -> str:
+        """The group beside the kind."""
+
+    @property
     def plural(self) -> str: ...
     @property
     def kind(self) -> str: ...
@@ -77,10 +81,11 @@ def success(resource: Named, name: str, uid: str = "", code: int = 200) -> Json:
     return {**status, "details": details}
 
 
-def _details(resource: Named, name: str, *, kind: str = "") -> Json:
+def _details(resource: Named, name: str, *, kind: str = "", group: str | None = None) -> Json:
     details: Json = {"name": name} if name else {}
-    if resource.group:
-        details["group"] = resource.group
+    group = resource.group if group is None else group
+    if group:
+        details["group"] = group
     if kind or resource.plural:
         details["kind"] = kind or resource.plural
     return details
@@ -107,12 +112,13 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 def failed_precondition(resource: Named, name: str, what: str, wanted: str, found: str, happened: str) -> StatusError:
     """A precondition of a deletion does not hold. `what`: the field. `happened`: what may have happened."""
-    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    group = resource.kind_group
+    kind = f"{resource.kind}.{group}" if group else resource.kind
     text = (
         f'Operation cannot be fulfilled on {kind} "{name}": the {what} in the precondition ({wanted}) '
         f"does not match the {what} in record ({found}). The object might have been {happened}"
     )
-    return StatusError(409, "Conflict", text, _details(resource, name, kind=resource.kind))
+    return StatusError(409, "Conflict", text, _details(resource, name, kind=resource.kind, group=group))
 
 
 def conflict(resource: Named, name: str, why: str = MODIFIED, part: str = "") -> StatusError:
@@ -123,7 +129,7 @@ def conflict(resource: Named, name: str, why: str = MODIFIED, part: str = "") ->
 
 
 class _Nothing:
-    group = plural = kind = group_resource = ""
+    group = kind_group = plural = kind = group_resource = ""
 
 
 NOTHING: Named = _Nothing()
@@ -139,10 +145,10 @@ def invalid(
     """
     texts = list(dict.fromkeys(f"{field}: {message}" for _, message, field in causes))
     what = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-    called = resource.plural if by_plural else resource.kind
-    details = _details(resource, name, kind=called)
+    called, group = (resource.plural, resource.group) if by_plural else (resource.kind, resource.kind_group)
+    details = _details(resource, name, kind=called, group=group)
     details["causes"] = [{"reason": reason, "message": message, "field": field} for reason, message, field in causes]
-    kind = f"{called}.{resource.group}" if resource.group else called
+    kind = f"{called}.{group}" if group else called
     return StatusError(422, "Invalid", f'{kind} "{name}" is invalid: {what}', details)
 
 

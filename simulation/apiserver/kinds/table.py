@@ -67,6 +67,10 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid
     """The status of every new object, whatever the client sends."""
     keeps_first_status: bool = False
     """Whether a client may set the status of a new object."""
+    nulls: tuple[str, ...] = ()
+    """Dotted paths of lists that are null where they are empty, as Go writes some."""
+    kind_group: str = ""
+    """The group that refusals name beside the kind; "core" for none. By default that of the resource."""
     generation: tuple[str, ...] = ()
     """Dotted paths whose change raises the generation; `*` is all but metadata and parts."""
     first_generation: int = -1
@@ -94,6 +98,8 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid
         force_setattr(self, "store_key", self.storage or named)
         if self.first_generation < 0:
             force_setattr(self, "first_generation", 1 if self.generation else 0)
+        kind_group = self.kind_group or self.group
+        force_setattr(self, "kind_group", "" if kind_group == "core" else kind_group)
         force_setattr(self, "list_kind", self.list_kind or f"{self.kind}List")
 
     @property
@@ -120,12 +126,13 @@ def _entry(kind: str, parts: Iterable[str] = (), **more: Any) -> ServedResource:
 _SCALE_PATHS = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
 
 
-def _published(kind: str, template: str = "", scaled: bool = False, **more: Any) -> ServedResource:
+def _published(kind: str, template: str = "", scaled: bool = False, warning: str = "", **more: Any) -> ServedResource:
     """The entry of a kind that is stored by its published schema."""
     group, version = more.get("group", ""), more.get("version", "v1")
     name = schema_name(group, version, kind)
     parts = tuple(template.split(".")) if template else ()
-    described = KindSchema(resolved(name), scale=_SCALE_PATHS if scaled else None, published=name, template=parts)
+    scale = _SCALE_PATHS if scaled else None
+    described = KindSchema(resolved(name), scale=scale, warning=warning, published=name, template=parts)
     subresources = {"scale": {"kind": "Scale", "group": "autoscaling", "verbs": CHANGE}} if scaled else {}
     entry = _entry(kind, **more, subresources=subresources)
     force_setattr(entry, "described", described)

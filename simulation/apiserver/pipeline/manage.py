@@ -148,6 +148,7 @@ class _Options:
 
     kind: str
     group: str = "meta.k8s.io"
+    kind_group: str = "meta.k8s.io"
     plural: str = ""
     group_resource: str = ""
 

@@ -38,6 +38,7 @@ def _prepare_new(this: Write) -> None:
     if this.call.request.admission is not None:
         this.call.request.admission.keep(metadata)
     this.strategy.prepare(this.call, None, this.value)
+    _write_nulls(this)
 
 
 def _prepare_change(this: Write, before: Json) -> None:
@@ -51,6 +52,7 @@ def _prepare_change(this: Write, before: Json) -> None:
         check_version(resource, call.name, was, metadata, patched=call.request.method == "PATCH")
         keep_old(was, metadata)
     this.strategy.prepare(call, before, this.value)
+    _write_nulls(this)
     if resource.generation and call.target.subresource != "status" and _is_new_generation(resource, before, this.value):
         metadata = this.value["metadata"]
         metadata["generation"] = metadata.get("generation", 0) + 1
@@ -65,6 +67,20 @@ def _is_new_generation(resource: ServedResource, before: Json, value: Json) -> b
         elif _at(before, path) != _at(value, path):
             return True
     return False
+
+
+def _write_nulls(this: Write) -> None:
+    for path in this.call.resource.nulls:
+        _empty_to_null(this.value, path.split("."))
+
+
+def _empty_to_null(value: Json, way: list[str]) -> None:
+    first, *rest = way
+    if rest and isinstance(value.get(first), dict):
+        value[first] = dict(value[first])
+        _empty_to_null(value[first], rest)
+    elif not rest and not value.get(first):
+        value[first] = None
 
 
 def _at(value: Any, path: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +130,6 @@ def error_of(answer: Answer) -> StatusError:
     return StatusError(answer.code, value.get("reason", ""), value.get("message", ""), value.get("details"))
 
 
-def refused(error: StatusError) -> JsonAnswer:
+def refused(error: StatusError, warnings: Sequence[str] = ()) -> JsonAnswer:
     """The answer that a refusal is."""
-    return JsonAnswer(error.as_object(), error.code, retry_after_s=error.retry_after_s)
+    return JsonAnswer(error.as_object(), error.code, retry_after_s=error.retry_after_s, warnings=tuple(warnings))

@@ -9,6 +9,8 @@ from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.status import Json
 from simulation.apiserver.strategies.strategy import Strategy
 
+_OF_SERVER = ("username", "groups", "uid", "extra")
+
 
 class CertificateRequestStrategy(Strategy):
     def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
@@ -16,7 +18,8 @@ class CertificateRequestStrategy(Strategy):
         if before is None:
             asks = {"username": call.user.name, "groups": list(call.user.groups), "uid": call.user.uid}
             told = {field: part for field, part in asks.items() if part != ""}
-            value["spec"] = {**(value.get("spec") or {}), **told}
+            sent = {name: part for name, part in (value.get("spec") or {}).items() if name not in _OF_SERVER}
+            value["spec"] = {**sent, **told}
             return
         value["spec"] = before["spec"]
         if not call.target.subresource:

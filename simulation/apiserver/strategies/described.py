@@ -80,6 +80,8 @@ class DescribedStrategy(Strategy):
                 raise invalid(resource, name, causes)
 
     def shown(self, resource: ServedResource, version: Version) -> Version:
+        if not resource.is_defined and resource.api_version == self._api_version:
+            return version  # The schema of a built-in kind does not change.
         twin = version.twin
         if not isinstance(twin, _Twin) or twin.resource is not resource:
             shown = _shown(resource, version.object)

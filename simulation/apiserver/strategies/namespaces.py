@@ -11,7 +11,7 @@ from simulation.apiserver.strategies.strategy import Strategy
 class NamespaceStrategy(Strategy):
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         metadata = value["metadata"]
-        if before is None and metadata.get("name"):
+        if metadata.get("name"):
             _label(metadata)
 
     def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:

@@ -23,6 +23,14 @@ _GENERATION = "deprecated.daemonset.template.generation"
 
 
 class DaemonSetStrategy(PublishedStrategy):
+    def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """The annotation is a field upstream, so whoever writes the object owns it."""
+        super().default(call, before, value)
+        if not call.target.subresource:
+            was = {} if before is None else before["metadata"].get("annotations") or {}
+            told = {_GENERATION: was.get(_GENERATION, "0")}
+            value["metadata"]["annotations"] = {**told, **(value["metadata"].get("annotations") or {})}
+
     def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         """An annotation counts the changes of the template, as a kube-apiserver still keeps it."""
         super().prepare(call, before, value)

@@ -109,11 +109,26 @@ def _scale_of(value: Json, paths: Any, *, may_lack: bool = False) -> Json:
     if found["specReplicasPath"] is None:
         raise internal_error(f'the spec replicas field "{paths["specReplicasPath"]}" does not exist')
     status: Json = {"replicas": found["statusReplicasPath"] or 0}
-    if found.get("labelSelectorPath"):
-        status["selector"] = found["labelSelectorPath"]
+    selector = found.get("labelSelectorPath") or _text_of_selector((value.get("spec") or {}).get("selector"))
+    if selector:
+        status["selector"] = selector
     metadata = {name: value["metadata"][name] for name in _METADATA if name in value["metadata"]}
     spec = {"replicas": found["specReplicasPath"]}
     return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _text_of_selector(selector: Any) -> str:
+    """The selector of a built-in kind, as `app=one,tier in (a,b)`; "" for none."""
+    if not isinstance(selector, dict):
+        return ""
+    is_plain = not {"matchLabels", "matchExpressions"} & selector.keys()
+    labels = selector if is_plain else selector.get("matchLabels") or {}
+    found = [(key, f"{key}={value}") for key, value in labels.items()]
+    for one in () if is_plain else selector.get("matchExpressions") or ():
+        values = f"({','.join(sorted(one.get('values') or ()))})"
+        words = {"In": "{} in {}", "NotIn": "{} notin {}", "Exists": "{}", "DoesNotExist": "!{}"}
+        found.append((one["key"], words[one["operator"]].format(one["key"], values)))
+    return ",".join(text for _, text in sorted(found))
 
 
 def _with(value: Json, names: tuple[str, ...], replicas: int) -> Json:

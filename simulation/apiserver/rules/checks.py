@@ -303,10 +303,14 @@ def non_resource_urls(seen: Seen) -> Iterator[Cause]:
 @check
 def storage_capacity(seen: Seen) -> Iterator[Cause]:
     """A volume has a capacity for storage and nothing else."""
-    if not seen.value:
-        yield causes.required(seen.path)
-    if list(seen.value or {}) != ["storage"]:
-        yield causes.not_supported(seen.path, seen.value, ("storage",))
+    capacity, at = field_of(seen.value, "capacity"), seen.join("capacity")
+    if not capacity:
+        yield causes.required(at)
+    if list(capacity or {}) != ["storage"]:
+        yield causes.not_supported(at, capacity, ("storage",))
+    for name, amount in read(capacity).items():
+        if amount.is_zero() or str(amount).startswith("-"):
+            yield causes.invalid(f"{at}[{name}]", str(amount), "must be greater than zero")
 
 
 @check

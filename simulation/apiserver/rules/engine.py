@@ -299,7 +299,7 @@ def _of_change(rule: Rule, seen: Seen, field: str) -> Iterator[Cause]:
 
 def _of_union(union: Union, seen: Seen) -> Iterator[Cause]:
     there = [name for name in union.types or union.fields if at(seen.value, name) is not None]
-    for name in there[:1] if union.types else ():
+    for name in (*there[:1], *(one for one in there[1:] if one in union.free)) if union.types else ():
         place = seen.at_field(name)
         yield from _of_list(_known().types[union.types[name]], place.shown_at(seen.join(union.shown.get(name, name))))
     if not there and union.none is not None:

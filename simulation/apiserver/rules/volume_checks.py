@@ -17,6 +17,14 @@ check = registry(CHECKS)
 
 
 @check
+def needs_affinity(seen: Seen) -> Iterator[Cause]:
+    """A local volume is on one node."""
+    assert seen.outer is not None
+    if seen.value.get("path") and field_of(seen.outer.value, "nodeAffinity") is None:
+        yield causes.required(seen.outer.join("nodeAffinity"), "Local volume requires node affinity")
+
+
+@check
 def size_limit(seen: Seen) -> Iterator[Cause]:
     if str(seen.value).startswith("-"):
         yield causes.forbidden(seen.path, "SizeLimit field must be a valid resource quantity")

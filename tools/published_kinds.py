@@ -34,6 +34,10 @@ KEPT = (
 )
 SCALE = ("autoscaling", "v1", "Scale")
 ENVELOPES = (f"{META}DeleteOptions", "io.k8s.apimachinery.pkg.runtime.Unknown")
+IN_TEXTS = tuple(
+    f"io.k8s.api.autoscaling.v1.{name}" for name in ("HorizontalPodAutoscalerCondition", "MetricSpec", "MetricStatus")
+)
+"""Types that no kind is made of: annotations hold them."""
 ELSEWHERE = (f"{META}ObjectMeta", "io.k8s.apimachinery.pkg.api.resource.Quantity")
 INT_OR_TEXT = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 """Described by the server itself, as `ELSEWHERE` is."""
@@ -65,7 +69,7 @@ def main(directory: Path, protos: Path) -> None:
     served = wanted | set(kinds_of(resources["resources"])) | {SCALE}
     bodies = {kind: name for name, schema in published.items() if (kind := kind_of(schema)) in served}
     wanted_messages: dict[str, Json] = {}
-    for name in (*bodies.values(), *ENVELOPES):
+    for name in (*bodies.values(), *ENVELOPES, *IN_TEXTS):
         gather_messages(name, messages, wanted_messages)
     known = {api_kind(*kind): name for kind, name in sorted(bodies.items()) if name in wanted_messages}
     write(MESSAGES, wanted_messages)

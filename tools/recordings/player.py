@@ -99,9 +99,9 @@ def renumbered(answers: Sequence[Answer]) -> tuple[Answer, ...]:
 def comparable(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """The answers without what says nothing about another server.
 
-    Addresses and ports of services are drawn, and versions are counted for all objects. The recorded server was built
-    from OpenShift's sources, whose one change to a pod is a second authority in the volume of its token.
-    The admin has another name and a certificate.
+    Addresses and ports of services are drawn, and versions are counted for all objects. Owners of fields stand in the
+    order of their times, and times are seconds. The recorded server was built from OpenShift's sources, whose one
+    change to a pod is a second authority in the volume of its token. The admin has another name and a certificate.
     """
     found = renumbered(answers)
     return tuple(msgspec.structs.replace(one, body=_without_marks(one.body)) for one in found)

@@ -115,10 +115,10 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid
 
 def _entry(kind: str, parts: Iterable[str] = (), **more: Any) -> ServedResource:
     """An entry of the table, with the names that follow from others."""
-    singular, group = kind.lower(), more.get("group", "")
+    singular, group, version = kind.lower(), more.get("group", ""), more.get("version", "v1")
     usual = {"group": group, "version": "v1", "singular": singular, "namespaced": True}
     usual["plural"] = f"{singular}es" if singular.endswith("s") else f"{singular}s"
-    subresources = {part: {"kind": kind, "group": group, "verbs": CHANGE} for part in parts}
+    subresources = {part: {"kind": kind, "group": group, "version": version, "verbs": CHANGE} for part in parts}
     subresources |= more.pop("subresources", {})
     return msgspec.convert({**usual, "kind": kind, **more, "subresources": subresources}, ServedResource)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulation.apiserver.admission import chain
+from simulation.apiserver.pipeline.convert import convert
 from simulation.apiserver.pipeline.default import default
 from simulation.apiserver.pipeline.prune import prune
 from simulation.apiserver.pipeline.stage import Write
@@ -15,6 +16,7 @@ def admit(this: Write) -> None:
         this.strategy.decode(this.call, this.before, this.value)
         default(this)
         prune(this)
+        convert(this)
 
 
 def review(this: Write) -> None:

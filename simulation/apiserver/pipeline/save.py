@@ -19,7 +19,8 @@ def save(this: Write) -> Version:
     managed = this.managed or ()
     if old is not None and value == this.before and not differ(managed, old.managed):
         return old
-    value = this.strategy.stored(call.resource, value)
+    if not this.is_stored:
+        value = this.strategy.stored(call.resource, value)
     if old is None:
         return _create(this, value)
     if call.dry_run:

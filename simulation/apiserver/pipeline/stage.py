@@ -19,7 +19,8 @@ class Write(msgspec.Struct, eq=False):
     """See the module. `old` is the stored version.
 
     `before` is the same object as the resource of the request shows it. Both are None for a new object. `value` is the
-    object so far, in the shape of the request; its top and its metadata may be changed, all below is shared.
+    object so far; its top and its metadata may be changed, all below is shared. From the stage `as_stored` on, `before`
+    and `value` are in the stored shape.
     """
 
     context: Context
@@ -34,11 +35,22 @@ class Write(msgspec.Struct, eq=False):
     """The managed fields in the body."""
     managed: Managed | None = None
     """The owners of the fields after this write; None: `manage` finds them."""
+    converted: tuple[Json, Json] | None = None
+    """The value after `convert`, in the shape of the request and in the stored one."""
+    is_stored: bool = False
+    """Whether the value is in the stored shape, which is another one."""
 
     def attributes(self) -> Attributes:
         """The request as admission sees it."""
-        operation = CREATE if self.before is None else UPDATE
-        return Attributes(self.context.core, self.context.authorizer, self.call, operation, self.before, self.value)
+        before, value = self.before, self.value
+        if self.is_stored:
+            before, value = (None if one is None else self._shown(one) for one in (before, value))
+            assert value is not None
+        operation = CREATE if before is None else UPDATE
+        return Attributes(self.context.core, self.context.authorizer, self.call, operation, before, value)
+
+    def _shown(self, stored: Json) -> Json:
+        return self.strategy.shown(self.call.resource, Version(("", ""), stored, 0)).object
 
 
 def begin(context: Context, call: ResourceCall, old: Version | None, value: Json) -> Write:

@@ -15,7 +15,7 @@ def validate(this: Write) -> None:
     Raises StatusError (422).
     """
     resource, value = this.call.resource, this.value
-    kind = kind_rules(resource.api_version, resource.kind)
+    kind = kind_rules(value["apiVersion"], resource.kind)
     of_strategy = this.strategy.causes(this.call, this.before, value)
     found = [*_of_metadata(this, kind), *of_strategy, *_of_kind(this, kind)]
     if found:

@@ -1,9 +1,10 @@
 """The stages of a write, in the order of a kube-apiserver.
 
 A body is read (`decode`), and a patch is applied to the object before (`patch`, `apply`). What comes out is read as an
-object of its kind, gets its defaults and loses what is not stored. Whoever has sent it owns the fields that it changes
-(`manage`). Plugins and webhooks may change it (`admit`). The server sets its own fields, status and generation
-(`prepare`). Then it is checked (`validate`), judged by plugins and webhooks (`review`), and stored if it differs
+object of its kind, gets its defaults and loses what is not stored. If it is stored in another version, it becomes what
+would be read of it (`convert`). Whoever has sent it owns the fields that it changes (`manage`). Plugins and webhooks
+may change it (`admit`). The server sets its own fields, status and generation (`prepare`), in the stored version
+(`as_stored`). Then it is checked (`validate`), judged by plugins and webhooks (`review`), and stored if it differs
 (`save`). A kind has its rules in a strategy, whose methods are named for these stages. Kube-apiserver does the same in
 `endpoints/handlers`, `registry/generic/registry/store.go` and `registry/rest`.
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 from simulation.apiserver.fields.managers import Managed
 from simulation.apiserver.pipeline.admit import admit, review
 from simulation.apiserver.pipeline.context import Context
+from simulation.apiserver.pipeline.convert import as_stored, convert
 from simulation.apiserver.pipeline.decode import decode_body, decode_object
 from simulation.apiserver.pipeline.default import default
 from simulation.apiserver.pipeline.manage import manage
@@ -31,7 +33,7 @@ from simulation.apiserver.store.store import Version
 
 OF_REQUESTS = (decode_body, patch)
 """How the body of a request becomes an object."""
-OF_OBJECTS = (decode_object, default, prune, manage, admit, prepare, validate, review)
+OF_OBJECTS = (decode_object, default, prune, convert, manage, admit, as_stored, prepare, validate, review)
 """How an object becomes one that is stored."""
 
 

@@ -52,6 +52,13 @@ def check_types(api_version: str, kind: str, value: Mapping[str, Any]) -> None:
         _struct(name, value, "")
 
 
+def read_message(name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A value that is no object, by the name of its message, with its amounts as text. Raises GoTypeError."""
+    _struct(name, value, "")
+    read: Mapping[str, Any] = _with_texts(name, value)
+    return read
+
+
 def has_go_type(api_version: str, kind: str) -> bool:
     """Whether `check_types` knows the kind."""
     return f"{api_version}/{kind}" in message_kinds()

@@ -53,7 +53,7 @@ def place_of(key: Key, namespace: str = "") -> str:
 class Version(msgspec.Struct, eq=False):
     """One version of one object. `node`: the spec.nodeName of a pod, or "".
 
-    `twin`: the same version in another shape of the API (see kinds/events.py). `managed`: the owners of its fields,
+    `twin`: the same version in another shape of the API (see `versions`). `managed`: the owners of its fields,
     which stand in its metadata wherever somebody reads them, and not in `object`.
     """
 

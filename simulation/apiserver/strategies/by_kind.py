@@ -9,7 +9,6 @@ from simulation.apiserver.kinds.table import SERVED, ServedResource
 from simulation.apiserver.strategies.certificates import CertificateRequestStrategy
 from simulation.apiserver.strategies.config_data import DataStrategy
 from simulation.apiserver.strategies.definitions import DefinitionStrategy
-from simulation.apiserver.strategies.events import EventStrategy
 from simulation.apiserver.strategies.limit_ranges import LimitRangeStrategy
 from simulation.apiserver.strategies.namespaces import NamespaceStrategy
 from simulation.apiserver.strategies.pods import PodStrategy
@@ -29,7 +28,6 @@ _STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
     "configmaps": DataStrategy,
     "customresourcedefinitions.apiextensions.k8s.io": DefinitionStrategy,
     "daemonsets.apps": DaemonSetStrategy,
-    "events": EventStrategy,
     "jobs.batch": JobStrategy,
     "limitranges": LimitRangeStrategy,
     "namespaces": NamespaceStrategy,

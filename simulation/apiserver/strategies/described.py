@@ -8,6 +8,7 @@ become stricter.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from config.caches import with_its_object
@@ -22,17 +23,11 @@ from simulation.apiserver.schemas.shapes import pruned, with_defaults
 from simulation.apiserver.schemas.validation import At, SchemaFault, faults_of
 from simulation.apiserver.status import Json, StatusError, invalid
 from simulation.apiserver.store.store import Version
-from simulation.apiserver.strategies.strategy import Strategy, tell_of_unknown, undecodable
+from simulation.apiserver.strategies.strategy import Strategy, tell_of_unknown, twin_of, undecodable
 from simulation.validations.judge import RULES_NOT_CHECKED, causes_of_object
 from simulation.validations.rules import MISSING, has_rules
 
 _MISSING = object()
-
-
-class _Twin(Version, eq=False, kw_only=True):
-    """A version as one resource shows it."""
-
-    resource: ServedResource
 
 
 class DescribedStrategy(Strategy):
@@ -80,16 +75,13 @@ class DescribedStrategy(Strategy):
                 raise invalid(resource, name, causes)
 
     def shown(self, resource: ServedResource, version: Version) -> Version:
-        if not resource.is_defined and resource.api_version == self._api_version:
-            return version  # The schema of a built-in kind does not change.
-        twin = version.twin
-        if not isinstance(twin, _Twin) or twin.resource is not resource:
-            shown = _shown(resource, version.object)
-            twin = _Twin(version.key, shown, version.revision, managed=version.managed, resource=resource)
-            version.twin = twin
-        return twin
+        if not resource.is_defined:
+            return super().shown(resource, version)
+        return twin_of(version, resource, partial(_shown, resource))
 
     def stored(self, resource: ServedResource, value: Json) -> Json:
+        if not resource.is_defined:
+            return super().stored(resource, value)
         return value if value["apiVersion"] == self._api_version else {**value, "apiVersion": self._api_version}
 
 

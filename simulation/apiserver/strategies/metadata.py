@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulation.apiserver.kinds.table import ServedResource
+from simulation.apiserver.kinds.table import ServedResource, find
 from simulation.apiserver.schemas.messages import message_kinds
 from simulation.apiserver.status import Json, bad_request, conflict
 
@@ -53,7 +53,7 @@ def check_type(resource: ServedResource, value: Json) -> None:
     kind, version = value.get("kind") or resource.kind, value.get("apiVersion") or resource.api_version
     if (kind, version) == (resource.kind, resource.api_version):
         return
-    if resource.is_defined:
+    if resource.is_defined or (kind == resource.kind and _shows_the_same(resource, str(version))):
         what, found, expected = ("kind", kind, resource.kind)
         if kind == resource.kind:
             what, found, expected = ("API version", version, resource.api_version)
@@ -66,6 +66,13 @@ def check_type(resource: ServedResource, value: Json) -> None:
         scheme = _SCHEMES.get(resource.group, "pkg/api/legacyscheme/scheme.go:30")
         why = f'no kind "{kind}" is registered for version "{version}" in scheme "{scheme}"'
     raise bad_request(f'{kind} in version "{short}" cannot be handled as a {resource.kind}: {why}')
+
+
+def _shows_the_same(resource: ServedResource, api_version: str) -> bool:
+    """Whether that version of the resource shows the same stored objects."""
+    group, _, version = api_version.rpartition("/")
+    other = find(group, version, resource.plural)
+    return other is not None and other.store_key == resource.store_key
 
 
 def nulls_as_texts(texts: Any) -> Any:

@@ -8,7 +8,7 @@ metadata; everything deeper, and the object before, is shared and must be replac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from config.documents.codec import DocumentError, from_builtins, unknown_fields
@@ -23,6 +23,7 @@ from simulation.apiserver.rules import causes
 from simulation.apiserver.rules.causes import Cause
 from simulation.apiserver.status import NOTHING, Json, StatusError, bad_request, invalid
 from simulation.apiserver.store.store import Version
+from simulation.apiserver.versions.conversions import conversion_of
 
 
 class Strategy:
@@ -103,20 +104,38 @@ class Strategy:
 
     def shown(self, resource: ServedResource, version: Version) -> Version:
         """A stored version in the shape of that resource, which may be one of several for the same objects."""
-        return version
+        conversion = conversion_of(resource)
+        return version if conversion is None else twin_of(version, resource, conversion.from_stored)
 
     def stored(self, resource: ServedResource, value: Json) -> Json:
         """An object in the shape of that resource, in its stored shape."""
-        return value
+        conversion = conversion_of(resource)
+        return value if conversion is None else conversion.to_stored(value)
 
     def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
         """The object as a struct; None without one. Raises StatusError (400) when a field has the wrong type."""
         if self._struct is None:
             return None
         try:
-            return from_builtins(value, self._struct)
+            return from_builtins(self.stored(resource, value), self._struct)
         except DocumentError as error:
             raise undecodable(resource, error) from None
+
+
+class _Twin(Version, eq=False, kw_only=True):
+    """A version as one resource shows it."""
+
+    resource: ServedResource
+
+
+def twin_of(version: Version, resource: ServedResource, shape: Callable[[Json], Json]) -> Version:
+    """The version as that resource shows it. It is made once, if no other resource shows it in between."""
+    twin = version.twin
+    if not isinstance(twin, _Twin) or twin.resource is not resource:
+        shown = shape(version.object)
+        twin = _Twin(version.key, shown, version.revision, managed=version.managed, resource=resource)
+        version.twin = twin
+    return twin
 
 
 def _metadata_of_status(resource: ServedResource, before: Json, value: Json) -> Json:

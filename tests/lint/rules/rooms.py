@@ -121,6 +121,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "rules",
         "schemas",
         "kinds",
+        "versions",
         "fields",
         "documents",
         "store",

@@ -1,10 +1,11 @@
 """Scripts that are written by hand, for what a smallest object does not show.
 
-They show how plugins of admission judge, how collections are read, and rules that depend on another field.
+They show how plugins of admission judge, how collections are read, how versions of a kind are converted, and rules that
+depend on another field.
 
 A file of YAML has scripts by name. A script is a list of requests, each `METHOD PATH?QUERY: BODY`. It has a namespace
-of its own, whose name stands for NAMESPACE. It removes what it made outside of that. A PATCH is a merge patch. What
-scripts share stands under a name that begins with $.
+of its own, whose name stands for NAMESPACE. It removes what it made outside of that. A PATCH is a merge patch,
+and APPLY a server-side apply. What scripts share stands under a name that begins with $.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ import yaml
 from tools.recordings.player import Request, Script
 
 HERE = Path(__file__).parent
-_BEGINNINGS = {"config_data": "rules", "reading": "verbs"}
-_JSON, _MERGE = "application/json", "application/merge-patch+json"
+_BEGINNINGS = {"config_data": "rules", "autoscalers": "versions", "reading": "verbs"}
+_JSON = "application/json"
+_PATCHES = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
 
 
 def written_files() -> dict[str, Path]:
@@ -48,11 +50,11 @@ def _request(words: str, body: Any, namespace: str) -> Request:
     method, place = words.split(" ")
     path, _, query = place.partition("?")
     return Request(
-        method,
+        "PATCH" if method in _PATCHES else method,
         path.replace("NAMESPACE", namespace),
         dict(parse_qsl(query)),
         _named(body, namespace),
-        _MERGE if method == "PATCH" else _JSON,
+        _PATCHES.get(method, _JSON),
     )
 
 

@@ -50,10 +50,12 @@ class Cluster:
     kubeconfig: str
     """Path of a file that exists as long as the cluster."""
     url: str
-    """The URL of the API server: `http://127.0.0.1:PORT`, or with RBAC or a control plane `https://...`.
+    """The URL of the API server: `https://127.0.0.1:PORT`, or with `tls=False` `http://...`.
 
-    Over `http` the server asks for no credentials.
+    Without RBAC the server asks for no credentials.
     """
+    certificate_authority: str
+    """Path of the certificate that vouches for the server, for clients that take a URL; empty without TLS."""
     nodes: tuple[str, ...]
     """Names of all nodes, killed ones included."""
 
@@ -69,6 +71,7 @@ class Cluster:
         self._is_auto = begun["time"] == _AUTO
         self.kubeconfig = begun["kubeconfig"]
         self.url = begun["url"]
+        self.certificate_authority = begun["certificate_authority"]
         self.nodes = tuple(begun["nodes"])
 
     @property
@@ -349,6 +352,7 @@ def cluster(
     memory: str = "16Gi",
     pods_per_node: int = 110,
     rbac: bool = False,
+    tls: bool = True,
     control_plane: str | os.PathLike[str] = "",
     controller_manager: str | os.PathLike[str] = "",
     pause: str = "",
@@ -366,6 +370,7 @@ def cluster(
         cpus, memory, pods_per_node: the size of each node; `memory` is a quantity.
         rbac: whether roles and bindings are enforced. Then `kubeconfig` is that of an admin, nodes have the
             rights of nodes, and a client without a token is anonymous.
+        tls: whether the API server speaks TLS. With False it speaks plain HTTP, for a proxy or a recorder of requests.
         control_plane: folder with a real etcd and kube-apiserver, as envtest has them, and if wanted a
             kube-controller-manager and a kube-scheduler. They are the cluster's API server, in real time.
         controller_manager: path of a kube-controller-manager. It makes the pods of Deployments, Jobs and the like, in
@@ -380,6 +385,7 @@ def cluster(
     if isinstance(nodes, int) and not 1 <= nodes <= NODES_AT_MOST:
         raise ClusterError(f"nodes={nodes} is refused: a cluster has 1 to {NODES_AT_MOST} nodes")
     more: dict[str, Any] = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node, "rbac": rbac}
+    more["tls"] = tls
     more |= {"control_plane": _absolute(control_plane), "controller_manager": _absolute(controller_manager)}
     more["pause"] = pause
     time = time or ("real" if more["control_plane"] else "stepped")

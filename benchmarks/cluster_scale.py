@@ -67,7 +67,7 @@ class Run:
 def run(pods: int, nodes: int) -> Run:
     """One run. Raises TimeoutError when pods do not run or go within the limit."""
     laps = _Laps()
-    with cluster(nodes=nodes) as crowd:
+    with cluster(nodes=nodes, tls=False) as crowd:
         ready_s, process = laps.next(), psutil.Process(crowd.pid)
         cpu_before = _cpu_s(process)
         api = _Api(crowd)

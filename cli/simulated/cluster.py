@@ -49,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         memory=options.memory,
         pods_per_node=options.pods_per_node,
         rbac=options.rbac,
+        tls=options.tls,
         control_plane=options.control_plane or "",
         controller_manager=options.controller_manager or "",
         pause=options.pause,
@@ -93,6 +94,8 @@ def _serve(begin: Begin, options: argparse.Namespace, after: ExitStack) -> None:
         say(f"simulated cluster of {len(facts['nodes'])} nodes at {facts['url']}, time {begin.time}")
         say(f"orders at {facts['control']}, described in {facts['control']}/openapi.json")
         say(f"export KUBECONFIG={facts['kubeconfig']}")
+        if facts["certificate_authority"]:
+            say(f"curl --cacert {facts['certificate_authority']} {facts['url']}/api/v1/nodes")
 
 
 @contextmanager
@@ -149,7 +152,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cpus", type=_up_to(1024), default=4, metavar="N", help="of each node (default: 4)")
     parser.add_argument("--memory", default="16Gi", metavar="SIZE", help="of each node (default: 16Gi)")
     parser.add_argument("--pods-per-node", type=_up_to(PODS_AT_MOST), default=110, metavar="N", help="default: 110")
-    parser.add_argument("--rbac", action="store_true", help="enforce roles and bindings; the API server speaks TLS")
+    parser.add_argument("--rbac", action="store_true", help="enforce roles and bindings")
+    parser.add_argument(
+        "--tls",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="let the API server speak TLS (default); without it plain HTTP, for a proxy or a recorder of requests",
+    )
     parser.add_argument(
         "--control-plane",
         type=os.path.abspath,

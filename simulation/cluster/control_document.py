@@ -70,6 +70,7 @@ _ABOUT = "Orders to a simulated cluster. Durations are texts such as 90s or 5m, 
 _FACTS: Mapping[str, Any] = {
     "url": {"type": "string", "description": "of the API server"},
     "kubeconfig": {"type": "string", "description": "path of a file"},
+    "certificate_authority": {"type": "string", "description": "path of its certificate; empty without TLS"},
     "nodes": _TEXTS,
     "time": {"type": "string", "description": "how it passes: stepped, real, auto (while clients wait), or as x60"},
     "speed": {"type": "number", "description": "seconds of the cluster in a real second; 0: its time is stepped"},

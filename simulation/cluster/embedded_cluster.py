@@ -57,14 +57,16 @@ class EmbeddedCluster(RunningCluster):
             )
         self._programs = Programs()
         self._scheduler = begin.scheduler
-        # Clients of Kubernetes show their tokens over TLS alone.
-        self._authority = Authority(wall_ns()) if begin.rbac else None
+        if begin.rbac and not begin.tls:
+            raise OrderError("clients of Kubernetes show their tokens over TLS alone: with rbac, leave TLS on")
+        self._authority = Authority(wall_ns()) if begin.tls else None
+        self._keys = Path(directory) / "pki"
         self._webhook_services: dict[str, str] = {}
         self._front = HttpFront(
             self.world.server,
             loop,
             port=port,
-            tls=None if self._authority is None else self._authority.server_context(Path(directory) / "pki"),
+            tls=None if self._authority is None else self._authority.server_context(self._keys),
             agents=ClusterAgents(self.world, clients),
             clients=clients,
             webhook_services=self._webhook_services,
@@ -77,6 +79,10 @@ class EmbeddedCluster(RunningCluster):
     @property
     def url(self) -> str:
         return self._front.url
+
+    @property
+    def certificate_authority(self) -> str:
+        return "" if self._authority is None else str(self._keys / "ca.crt")
 
     def fault(self) -> str:
         return self._programs.fault()

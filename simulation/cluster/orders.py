@@ -69,6 +69,8 @@ class Begin(_Order, frozen=True, tag="begin"):
     memory: str
     pods_per_node: Annotated[int, Meta(ge=1, le=PODS_AT_MOST)]
     rbac: bool
+    tls: bool = True
+    """Whether the embedded API server speaks TLS."""
     control_plane: str = ""
     """Folder of etcd, kube-apiserver and the like; empty: the embedded API server."""
     controller_manager: str = ""

@@ -64,6 +64,10 @@ class PlaneCluster(RunningCluster):
     def url(self) -> str:
         return self._plane.url
 
+    @property
+    def certificate_authority(self) -> str:
+        return self._plane.files.authority
+
     def fault(self) -> str:
         return self._plane.fault()
 

@@ -45,6 +45,11 @@ class RunningCluster(ABC):
     def url(self) -> str:
         """The URL of the API server."""
 
+    @property
+    @abstractmethod
+    def certificate_authority(self) -> str:
+        """The path of the certificate that vouches for the API server; empty without TLS."""
+
     @abstractmethod
     async def _begin(self) -> None:
         """Start everything."""
@@ -84,7 +89,7 @@ class RunningCluster(ABC):
     def facts(self) -> Json:
         """What a client needs to find the cluster, and the names of its nodes."""
         nodes = list(self.world.nodes)
-        where = {"kubeconfig": self._kubeconfig, "url": self.url}
+        where = {"kubeconfig": self._kubeconfig, "url": self.url, "certificate_authority": self.certificate_authority}
         return {"time": self._time, "speed": self._speed, **where, "nodes": nodes}
 
     def _run(self, pace: Pace) -> None:

@@ -10,4 +10,4 @@ from tests.simulation.cluster.plain_client import PlainClient
 
 @pytest.fixture
 def api(shared: Cluster) -> PlainClient:
-    return PlainClient(shared.url)
+    return PlainClient(shared)

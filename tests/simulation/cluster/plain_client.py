@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import ssl
 import urllib.request
 from typing import Any
+
+from actorlet.testing import Cluster
 
 PATIENCE_S = 120.0
 PODS = "/api/v1/namespaces/default/pods"
@@ -12,16 +15,23 @@ PODS = "/api/v1/namespaces/default/pods"
 Json = dict[str, Any]
 
 
-class PlainClient:
-    """Of the server at that URL."""
+def trusting(found: Cluster) -> ssl.SSLContext | None:
+    """For requests to the server of a cluster, whose authority nobody else knows."""
+    path = found.certificate_authority
+    return ssl.create_default_context(cafile=path) if path else None
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+
+class PlainClient:
+    """Of the server of that cluster."""
+
+    def __init__(self, found: Cluster) -> None:
+        self._url = found.url
+        self._trust = trusting(found)
 
     def ask(self, method: str, path: str, body: Json | None = None) -> Json:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._url + path, data, {"Content-Type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S, context=self._trust) as answer:
             found: Json = json.load(answer)
         return found
 

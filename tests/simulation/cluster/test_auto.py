@@ -13,7 +13,7 @@ import pytest
 from kubernetes import client, watch
 
 from actorlet.testing import Cluster, ClusterError, cluster
-from tests.simulation.cluster.plain_client import PODS, PlainClient
+from tests.simulation.cluster.plain_client import PODS, PlainClient, trusting
 
 PATIENCE_S = 300.0
 SPEED_AT_MOST = 100.0
@@ -64,7 +64,7 @@ def test_a_watch_sees_a_slow_start_a_crash_and_a_back_off(shared: Cluster, core:
 
 def test_containers_start_and_end_when_they_do_in_a_stepped_cluster(shared: Cluster):
     def course(found: Cluster) -> tuple[float, float]:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         found.behave("job", start_delay="40s", run_for="300s", exit_code=0)
         api.create_pod("job", restartPolicy="Never")
         found.until(lambda: api.phase("job") == "Succeeded", within="1h", every="30s")
@@ -82,14 +82,14 @@ def test_containers_start_and_end_when_they_do_in_a_stepped_cluster(shared: Clus
 def test_time_never_goes_faster_than_its_limit_for_a_watch_that_hears_nothing(shared: Cluster):
     began_s, before = time.monotonic(), shared.now
     url = f"{shared.url}{PODS}?watch=true&timeoutSeconds=200&fieldSelector=metadata.name%3Dnobody"
-    with urllib.request.urlopen(url, timeout=PATIENCE_S) as events:
+    with urllib.request.urlopen(url, timeout=PATIENCE_S, context=trusting(shared)) as events:
         assert events.read() == b""
     passed = shared.now - before
     assert 200 <= passed <= (time.monotonic() - began_s) * SPEED_AT_MOST + 1
 
 
 def test_a_client_that_asks_without_a_pause_gets_there(shared: Cluster):
-    api = PlainClient(shared.url)
+    api = PlainClient(shared)
     api.create_pod("asked-for")
     while api.phase("asked-for") != "Running":
         """Ask again at once."""
@@ -122,7 +122,7 @@ def test_an_operator_in_threads_follows_along_while_the_test_waits(shared: Clust
         thread.start()
     shared.behave("shop-0", run_for="5m", exit_code=1)
     core.create_namespaced_config_map("default", {"metadata": {"name": "shop", "labels": {"of": "operator"}}})
-    api = PlainClient(shared.url)
+    api = PlainClient(shared)
     shared.until(lambda: "shop-1" in api.pods() and api.phase("shop-1") == "Running", within="24h")
     core.delete_namespaced_config_map("shop", "default")
     api.delete_pod("shop-1")
@@ -141,7 +141,7 @@ def test_pods_of_a_dead_node_go_after_their_tolerations():
         for event in watch.Watch().stream(own.list_namespaced_pod, "default", **left, timeout_seconds=100_000):
             if event["object"].metadata.deletion_timestamp:
                 break
-        node = PlainClient(found.url).ask("GET", "/api/v1/nodes/node-1")
+        node = PlainClient(found).ask("GET", "/api/v1/nodes/node-1")
         (tainted,) = [each["timeAdded"] for each in node["spec"]["taints"] if each["effect"] == "NoExecute"]
         tolerated = event["object"].metadata.deletion_timestamp - datetime.fromisoformat(tainted)
         # The grace of the pod is 30 s.
@@ -150,17 +150,18 @@ def test_pods_of_a_dead_node_go_after_their_tolerations():
 
 def test_a_followed_log_ends_with_its_container(shared: Cluster):
     shared.behave("talks", output="one", run_for="3m", exit_code=0)
-    api = PlainClient(shared.url)
+    api = PlainClient(shared)
     api.create_pod("talks", restartPolicy="Never")
     shared.until(lambda: api.phase("talks") == "Running")
     before = shared.now
-    with urllib.request.urlopen(f"{shared.url}{PODS}/talks/log?follow=true", timeout=PATIENCE_S) as log:
+    url = f"{shared.url}{PODS}/talks/log?follow=true"
+    with urllib.request.urlopen(url, timeout=PATIENCE_S, context=trusting(shared)) as log:
         assert log.read() == b"one\n"
     assert shared.now > before + 120
 
 
 def test_a_reset_in_the_mode_auto(shared: Cluster):
-    api = PlainClient(shared.url)
+    api = PlainClient(shared)
     api.create_pod("passing")
     shared.reset()
     assert api.pods() == {}

@@ -22,7 +22,7 @@ from actorlet.pytest_plugin import options_of
 from actorlet.testing import Cluster, ClusterError, cluster
 from simulation.cluster.orders import NODES_AT_MOST, PODS_AT_MOST
 from simulation.node.addresses import NOT_FOR_PODS, pod_network_of
-from tests.simulation.cluster.plain_client import PODS, PlainClient
+from tests.simulation.cluster.plain_client import PODS, PlainClient, trusting
 
 REPOSITORY = Path(__file__).parents[3]
 PATIENCE_S = 120.0
@@ -50,7 +50,7 @@ def test_time_stands_still_but_for_steps(shared: Cluster, api: PlainClient):
 def test_a_watch_with_a_timeout_ends_though_time_stands_still(shared: Cluster, api: PlainClient):
     before = shared.now
     url = f"{shared.url}{PODS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dnobody"
-    with urllib.request.urlopen(url, timeout=PATIENCE_S) as events:
+    with urllib.request.urlopen(url, timeout=PATIENCE_S, context=trusting(shared)) as events:
         assert events.read() == b""
     assert shared.now == before
 
@@ -74,7 +74,7 @@ def test_until_gives_up_at_its_time_limit(shared: Cluster):
 
 def test_time_that_goes_by_itself_goes_faster_than_real_and_can_leap():
     with cluster(time="x60") as fast:
-        api = PlainClient(fast.url)
+        api = PlainClient(fast)
         api.create_pod("web")
         assert fast.until(lambda: api.phase("web") == "Running", within="20m") > 0
         seen = fast.now
@@ -87,7 +87,7 @@ def test_time_that_goes_by_itself_goes_faster_than_real_and_can_leap():
 def test_the_same_seed_gives_the_same_course_of_events():
     def course() -> tuple[list[str], list[str]]:
         with cluster(seed=3) as found:
-            api = PlainClient(found.url)
+            api = PlainClient(found)
             found.fault("runtime-calls", fail=0.2)
             found.load("web", 8)
             found.step("20s")
@@ -196,7 +196,7 @@ def test_a_load_keeps_its_number(shared: Cluster, api: PlainClient):
 
 def test_a_node_without_power_is_unknown_and_its_containers_start_anew_after_its_boot():
     with cluster(nodes=2) as found:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         load = found.load("web", 6)
         found.until(lambda: load.ready == 6)
         victim = api.pods()["web-0"]["spec"]["nodeName"]
@@ -311,13 +311,13 @@ def test_a_marker_with_an_option_without_a_name_is_refused():
 
 def test_nodes_are_of_the_size_that_is_asked_for():
     with cluster(cpus=2, memory="3Gi", pods_per_node=5) as small:
-        has = PlainClient(small.url).ask("GET", "/api/v1/nodes/node-0")["status"]["capacity"]
+        has = PlainClient(small).ask("GET", "/api/v1/nodes/node-0")["status"]["capacity"]
         assert (has["cpu"], has["memory"], has["pods"]) == ("2", "3Gi", "5")
 
 
 def test_no_two_pods_and_no_two_nodes_share_an_address():
     with cluster(nodes=3) as found:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         web = found.load("web", 9)
         found.until(lambda: web.ready == 9)
         pods = [pod["status"] for pod in api.pods().values()]
@@ -410,7 +410,7 @@ def test_a_cluster_that_died_says_how():
 
 def test_closing_a_cluster_removes_everything_it_had():
     with cluster() as found:
-        kubeconfig, api = found.kubeconfig, PlainClient(found.url)
+        kubeconfig, api = found.kubeconfig, PlainClient(found)
         assert os.stat(kubeconfig).st_mode & 0o777 == 0o600
         assert set(api.pods()) == set()
     assert not os.path.exists(os.path.dirname(kubeconfig))

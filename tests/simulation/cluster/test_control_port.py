@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import subprocess
 import sys
 import urllib.error
@@ -27,13 +28,15 @@ class Cluster:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.facts: Json = json.loads(self.process.stdout.readline())
+        authority = self.facts["certificate_authority"]
+        self.trust = ssl.create_default_context(cafile=authority) if authority else None
 
     def ask(self, path: str, fields: object = None, **headers: str) -> tuple[int, Json]:
         body = None if fields is None else json.dumps(fields).encode()
         url = path if path.startswith("http") else self.facts["control"] + path
         request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers})
         try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
+            with urllib.request.urlopen(request, timeout=120, context=self.trust) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as refusal:
             return refusal.code, json.load(refusal)
@@ -155,7 +158,7 @@ def test_the_cluster_ends_with_its_input_and_leaves_no_kubeconfig(tmp_path):
 
 
 def test_in_the_mode_auto_time_moves_while_an_order_or_a_watch_waits():
-    started = Cluster("--time", "auto", "--pause", "5ms")
+    started = Cluster("--no-tls", "--time", "auto", "--pause", "5ms")
     assert started.facts["time"] == "auto"
     assert started.order("behave", name="web", knobs={"start-delay": "30s"}) == {"seconds": 0.0}
     assert started.order("wait", time="1m") == {"seconds": 60.0}

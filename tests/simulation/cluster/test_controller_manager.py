@@ -105,7 +105,7 @@ def has(api: PlainClient, path: str, **status: int) -> bool:
 @needs_it
 def test_a_deployment_makes_its_pods_rolls_over_and_takes_them_along():
     with cluster(nodes=3, time="real", controller_manager=PROGRAM) as found:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         roll_over(api, found.until)
         api.ask("DELETE", WEB)
         found.until(lambda: not api.pods())
@@ -115,7 +115,7 @@ def test_a_deployment_makes_its_pods_rolls_over_and_takes_them_along():
 def test_in_the_mode_auto_a_deployment_rolls_over_and_leaves_a_dead_node():
     """Three hours of the cluster are minutes for the program: each look of `until` costs it a pause."""
     with cluster(nodes=3, time="auto", controller_manager=PROGRAM) as found:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         until = partial(found.until, within="3h", every="1s")
         roll_over(api, until, tolerations=[{**LEAVES_AT_ONCE, "key": key} for key in DEAD_NODE])
         victim = nodes_of(api)[0]
@@ -145,7 +145,7 @@ def nodes_of(api: PlainClient) -> list[str]:
 @needs_it
 def test_the_other_workloads_get_their_pods_and_services_their_endpoints():
     with cluster(nodes=2, time="real", controller_manager=PROGRAM) as found:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         api.ask("POST", "/api/v1/namespaces/default/services", service())
         api.ask("POST", f"{APPS}/statefulsets", workload("StatefulSet", replicas=2, serviceName="web"))
         found.until(lambda: set(api.pods()) == {"web-0", "web-1"} and all(map(api.is_ready, ("web-0", "web-1"))))

@@ -85,7 +85,7 @@ def test_a_pattern_of_pods_that_are_gone_is_good() -> None:
         warnings.simplefilter("error")
         with cluster() as found:
             found.behave("once", namespace="default", run_for="3s")
-            api = PlainClient(found.url)
+            api = PlainClient(found)
             api.create_pod("once", restartPolicy="Never")
             found.until(lambda: api.phase("once") == "Succeeded")
             api.delete_pod("once")

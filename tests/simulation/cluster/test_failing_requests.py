@@ -14,7 +14,7 @@ from kubernetes import client
 from lightkube.resources.core_v1 import ConfigMap
 
 from actorlet.testing import Cluster, ClusterError, ClusterWarning, cluster
-from tests.simulation.cluster.plain_client import PODS, PlainClient
+from tests.simulation.cluster.plain_client import PODS, PlainClient, trusting
 
 PATIENCE_S = 120.0
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -39,7 +39,9 @@ class Line:
     def __init__(self, shared: Cluster) -> None:
         place = urlsplit(shared.url)
         assert place.hostname is not None
-        self._connection = http.client.HTTPConnection(place.hostname, place.port, timeout=PATIENCE_S)
+        self._connection = http.client.HTTPSConnection(
+            place.hostname, place.port, timeout=PATIENCE_S, context=trusting(shared)
+        )
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> None:
         data = None if body is None else json.dumps(body)

@@ -31,7 +31,7 @@ def without_power(found: Cluster) -> None:
 
 def test_pods_leave_a_dead_node_after_what_they_tolerate_and_a_node_that_is_back_keeps_the_rest():
     with cluster(nodes=2) as found:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         assert taints(api) == set()
         here = {"kubernetes.io/hostname": "node-1"}
         for name, own in (("soon", [bears(tolerationSeconds=30)]), ("default", []), ("never", [bears()])):
@@ -56,7 +56,7 @@ def test_pods_leave_a_dead_node_after_what_they_tolerate_and_a_node_that_is_back
 
 def test_an_admin_frees_the_pods_of_a_node_that_is_out_of_service():
     with cluster(nodes=2) as found:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         api.create_pod("web", nodeSelector={"kubernetes.io/hostname": "node-1"})
         found.until(lambda: api.is_ready("web"))
         without_power(found)
@@ -71,7 +71,7 @@ def test_an_admin_frees_the_pods_of_a_node_that_is_out_of_service():
 
 def test_nobody_is_evicted_while_no_node_is_ready():
     with cluster(nodes=2) as found:
-        api = PlainClient(found.url)
+        api = PlainClient(found)
         api.create_pod("web", nodeSelector={"kubernetes.io/hostname": "node-1"})
         found.until(lambda: api.is_ready("web"))
         found.kill_node("node-0")

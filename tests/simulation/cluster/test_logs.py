@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pytest
 
 from actorlet.testing import Cluster, cluster
-from tests.simulation.cluster.plain_client import PATIENCE_S, PODS, PlainClient
+from tests.simulation.cluster.plain_client import PATIENCE_S, PODS, PlainClient, trusting
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def shared() -> Iterator[Cluster]:
 
 def opened(found: Cluster, pod: str, **query: Any) -> Any:
     url = f"{found.url}{PODS}/{pod}/log?{urlencode(query)}"
-    return urllib.request.urlopen(url, timeout=PATIENCE_S)
+    return urllib.request.urlopen(url, timeout=PATIENCE_S, context=trusting(found))
 
 
 def log(found: Cluster, pod: str, **query: Any) -> list[str]:
@@ -185,7 +185,7 @@ def test_an_agent_that_cannot_be_reached_is_named_and_found_again(
 
 def test_a_node_without_power_has_no_way_to_it():
     with cluster() as found:
-        PlainClient(found.url).create_pod("web")
+        PlainClient(found).create_pod("web")
         found.step("5s")
         found.kill_node("node-0")
         assert "no route to host" in refusal(found, "web")[2]

@@ -152,3 +152,8 @@ def test_nodes_need_nothing_that_a_node_may_not_have() -> None:
     world.dispatcher.run_for(60 * second)
     assert world.server.store.get("pods", "default", "web") is None
     assert list(world.server.denied) == []
+
+
+def test_without_tls_there_are_no_roles_since_clients_show_tokens_over_tls_alone() -> None:
+    with pytest.raises(ClusterError, match="leave TLS on"):
+        cluster(rbac=True, tls=False)

@@ -15,7 +15,7 @@ from actorlet.testing import Cluster, cluster
 from runtime.http_server.sessions.spdy import FRAME_BYTES, DataFrame, Opener, frame_of
 from simulation.cluster.sessions import SPOKEN
 from simulation.cluster.spdy_sessions import PROTOCOL
-from tests.simulation.cluster.plain_client import PATIENCE_S, PODS, PlainClient
+from tests.simulation.cluster.plain_client import PATIENCE_S, PODS, PlainClient, trusting
 
 STDOUT, ERROR = 1, 3
 SPDY = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
@@ -59,7 +59,7 @@ def session(found: Cluster, path: str, use: Use, protocol: str = SPOKEN[0]) -> A
     async def run() -> Any:
         async with (
             aiohttp.ClientSession() as client,
-            client.ws_connect(f"{found.url}{PODS}/{path}", protocols=[protocol]) as socket,
+            client.ws_connect(f"{found.url}{PODS}/{path}", protocols=[protocol], ssl=trusting(found)) as socket,
         ):
             assert socket.protocol == protocol
             return await use(Session(socket))
@@ -75,7 +75,10 @@ def refusal(found: Cluster, path: str, headers: dict[str, str]) -> tuple[int, st
     """Code, reason and message of the Status that a request to upgrade gets."""
 
     async def run() -> Any:
-        async with aiohttp.ClientSession() as client, client.get(f"{found.url}{PODS}/{path}", headers=headers) as got:
+        async with (
+            aiohttp.ClientSession() as client,
+            client.get(f"{found.url}{PODS}/{path}", headers=headers, ssl=trusting(found)) as got,
+        ):
             return await got.json()
 
     status = asyncio.run(run())
@@ -139,8 +142,8 @@ def test_an_attached_client_reads_the_output_from_then_on(shared: Cluster, api: 
 
 async def over_spdy(found: Cluster, path: str, *names: str) -> tuple[bytes, dict[str, bytes]]:
     """The head of the answer, and what comes on each stream, to its end."""
-    host, port = found.url.removeprefix("http://").split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
+    host, port = found.url.removeprefix("https://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port), ssl=trusting(found))
     lines = (f"POST {PODS}/{path} HTTP/1.1", f"Host: {host}", "Connection: Upgrade", "Upgrade: SPDY/3.1")
     writer.write("\r\n".join([*lines, f"X-Stream-Protocol-Version: {PROTOCOL}", "", ""]).encode())
     head = await reader.readuntil(b"\r\n\r\n")

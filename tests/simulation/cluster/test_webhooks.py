@@ -15,6 +15,7 @@ from kubernetes import client
 from kubernetes.stream import stream
 
 from actorlet.testing import Cluster, cluster
+from tests.simulation.cluster.plain_client import trusting
 from tests.simulation.webhooks.hooks import Hook, patch_of
 
 SERVICE_HOST = "hooks.shop.svc"
@@ -280,7 +281,7 @@ def test_a_refused_connection_gets_the_words_of_the_webhook(
         method="POST",
     )
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(asked, timeout=120)
+        urllib.request.urlopen(asked, timeout=120, context=trusting(shared))
     with refused.value as answer:
         assert (answer.code, "stay out" in json.load(answer)["message"]) == (403, True)
     (seen,) = hook.asked

@@ -20,6 +20,7 @@ from simulation.apiserver.store.moments import Moments
 from simulation.apiserver.store.store import Store
 from simulation.chance.chance import Chance
 from simulation.validations.program import the_program
+from simulation.webhooks.conversions import Conversions
 
 SECOND_NS = 10**9
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -75,6 +76,7 @@ class Core:
         self.store = Store(history_at_most=options.history_at_most)
         self.lock = threading.RLock()
         self.rule_program = the_program()
+        self.conversions = Conversions()
         self._schedule = clock.schedule
         self._chance = Chance(f"API server {options.seed}")
         # Asked at every request: no call of ours between.

@@ -1,16 +1,16 @@
 """The API server without a network: a request goes in, an answer comes out.
 
 `handle` never waits. A refusal is an answer, too; the answer of a watch is an object that the caller follows. It raises
-only `ReviewWantedError`, for a request with an `Admission`. Safe for threads: one lock guards everything. Time, names
-and random numbers come from the given clock. So on a simulated dispatcher, the same requests in the same order get the
-same answers.
+only `ReviewWantedError` and `ConversionWantedError`, for a request with an `Admission`. Safe for threads: one lock
+guards everything. Time, names and random numbers come from the given clock. So on a simulated dispatcher, the same
+requests in the same order get the same answers.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from ipaddress import ip_network
 
@@ -52,6 +52,7 @@ from simulation.apiserver.verbs.dispatch import handler_of
 from simulation.apiserver.verbs.watch import Bookmarks
 from simulation.rbac.defaults import default_objects
 from simulation.rbac.roles import GROUP as RBAC
+from simulation.webhooks.conversions import ConversionWantedError, FailedConversionError
 from simulation.webhooks.reviews import ReviewWantedError
 
 FIRST = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -137,7 +138,7 @@ class ApiServer:
 
     def handle(self, request: ApiRequest) -> Answer:
         """The answer to a request."""
-        with self._core.lock:
+        with self._core.lock, nullcontext() if request.admission is None else self.asking():
             call: ResourceCall | None = None
             try:
                 call = call_of(request, self._find_custom)
@@ -151,11 +152,23 @@ class ApiServer:
                 if refusal.code == 403:
                     self.denied.append(refusal.message)
                 return refused(refusal, () if call is None else call.warnings)
-            except ReviewWantedError:
+            except (ReviewWantedError, ConversionWantedError):
                 raise
             except Exception as error:
                 LOG.exception("%s %s failed", request.method, request.path)
                 return refused(internal_error(repr(error)))
+
+    def asking(self) -> AbstractContextManager[None]:
+        """Within it, under the lock, the caller asks for the conversions that are wanted."""
+        return self._core.conversions.asking()
+
+    def learn(self, wanted: ConversionWantedError, converted: list[Json] | FailedConversionError) -> None:
+        """Take the answer of a conversion webhook."""
+        with self._core.lock:
+            if isinstance(converted, FailedConversionError):
+                self._core.conversions.fail(wanted, str(converted))
+            else:
+                self._core.conversions.learn(wanted, converted)
 
     def user_of(self, authorization: str, certificate: tuple[str, tuple[str, ...]] | None = None) -> ApiUser:
         """The user of this Authorization header on a connection with this certificate (name, groups).

@@ -17,7 +17,12 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from simulation.webhooks.matching import Webhook
+from simulation.webhooks.conversions import (
+    SECONDS,
+    ConversionWantedError,
+    FailedConversionError,
+    converted_of,
+)
 from simulation.webhooks.reviews import MUTATING, ReviewWantedError, Verdict, review_of, verdict_of
 
 ANSWER_BYTES_AT_MOST = 8 * 2**20
@@ -33,27 +38,42 @@ class WebhookCaller:
         self._services = services
         self._new_uid = new_uid
 
+    async def convert(self, wanted: ConversionWantedError) -> list[Json]:
+        """The converted objects. Raises FailedConversionError."""
+        try:
+            review, client = wanted.review(self._new_uid()), wanted.webhook.get("clientConfig") or {}
+            answer = await self._answer(client, review, SECONDS)
+        except (OSError, ValueError) as error:
+            raise FailedConversionError(wanted.failed(str(error))) from None
+        return converted_of(wanted, review, answer)
+
     async def ask(self, wanted: ReviewWantedError) -> Verdict:
         """The verdict of a webhook. Without a valid answer, its `failure` says why."""
         webhook, review = wanted.webhook, review_of(self._new_uid(), wanted.request)
         seconds = webhook.fields.get("timeoutSeconds") or USUAL_SECONDS
         try:
-            shown, url, server_name = self._address(webhook.fields.get("clientConfig") or {})
+            answer = await self._answer(webhook.fields.get("clientConfig") or {}, review, seconds)
+        except OSError as error:
+            return Verdict(failure=f"failed to call webhook: {error}")
+        try:
+            return verdict_of(answer, review["request"]["uid"], wanted.key[0] == MUTATING)
+        except ValueError as error:
+            return Verdict(failure=f"received invalid webhook response: {error}")
+
+    async def _answer(self, client: Json, review: Json, seconds: int) -> Any:
+        """What a webhook says, as JSON. Raises OSError with the words of Kubernetes."""
+        try:
+            shown, url, server_name = self._address(client)
         except LookupError as error:
-            return Verdict(failure=f"failed to call webhook: {error.args[0]}")
+            raise OSError(error.args[0]) from None
         try:
             async with asyncio.timeout(seconds):
-                answer = await self._post(f"{url}?timeout={seconds}s", server_name, webhook, review)
+                return await self._post(f"{url}?timeout={seconds}s", server_name, client, review)
         except TimeoutError:
             why = "context deadline exceeded"
         except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: a caBundle that is no text
             why = str(error) or type(error).__name__
-        else:
-            try:
-                return verdict_of(answer, review["request"]["uid"], wanted.key[0] == MUTATING)
-            except ValueError as error:
-                return Verdict(failure=f"received invalid webhook response: {error}")
-        return Verdict(failure=f'failed to call webhook: Post "{shown}?timeout={seconds}s": {why}')
+        raise OSError(f'Post "{shown}?timeout={seconds}s": {why}')
 
     def _address(self, client: Json) -> tuple[str, str, str | None]:
         """The URL as Kubernetes shows it, the URL to connect to, and the name in the expected certificate.
@@ -71,10 +91,10 @@ class WebhookCaller:
         host = f"{name}.{namespace}.svc"
         return f"https://{host}:{service.get('port') or 443}{path}", place.rstrip("/") + path, host
 
-    async def _post(self, url: str, server_name: str | None, webhook: Webhook, review: Json) -> Any:
+    async def _post(self, url: str, server_name: str | None, client: Json, review: Json) -> Any:
         if urlsplit(url).scheme != "https":
             raise OSError("a webhook is asked over HTTPS alone")
-        bundle = (webhook.fields.get("clientConfig") or {}).get("caBundle")
+        bundle = client.get("caBundle")
         context = ssl.create_default_context(cadata=base64.b64decode(bundle).decode() if bundle else None)
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None)) as session,

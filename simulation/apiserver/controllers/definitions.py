@@ -12,6 +12,7 @@ from simulation.apiserver.kinds.table import DEFINITIONS
 from simulation.apiserver.pipeline.context import Context, Follower
 from simulation.apiserver.status import Json
 from simulation.apiserver.store.store import Version
+from simulation.apiserver.strategies.converted import ConvertedStrategy
 from simulation.apiserver.strategies.definitions import CLEANUP, with_condition
 from simulation.apiserver.strategies.described import DescribedStrategy
 from simulation.apiserver.verbs.delete import empty
@@ -27,12 +28,17 @@ class DefinitionController(Follower):
     def created(self, version: Version) -> None:
         name, spec = version.name, version.object["spec"]
         self._catalog.define(name, definitions.resources_of(spec))
-        api_version = f"{spec['group']}/{definitions.storage_version(spec)}"
-        strategy = self._strategies[name] = DescribedStrategy(self._context.core, api_version)
+        strategy = self._strategies[name] = self._strategy(spec)
         self._context.strategies[name] = strategy
         self._context.followers[name] = _Last(self, name)
         # Objects may look different now, so that watchers have to list them again.
         self._store.of[name].end_watches()
+
+    def _strategy(self, spec: Json) -> DescribedStrategy:
+        core, api_version = self._context.core, f"{spec['group']}/{definitions.storage_version(spec)}"
+        if spec["conversion"]["strategy"] == "Webhook":
+            return ConvertedStrategy(core, api_version, spec["conversion"]["webhook"])
+        return DescribedStrategy(core, api_version)
 
     def changed(self, old: Version, new: Version) -> None:
         if "deletionTimestamp" in new.object["metadata"]:
@@ -58,7 +64,7 @@ class DefinitionController(Follower):
         reason, words = "InstanceDeletionInProgress", "CustomResource deletion is in progress"
         status = with_condition(value["status"], now, "Terminating", reason, words)
         self._put(value, dict(value["metadata"]), status)
-        for resource in self._catalog.of(version.name)[:1]:
+        for resource in self._catalog.stored_of(version.name):
             empty(self._context, resource, "")
         self.end_if_empty(version.name)
 

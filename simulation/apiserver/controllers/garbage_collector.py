@@ -215,10 +215,11 @@ class GarbageCollector:
         return write_value(self._context, call, version, {**shown, "metadata": metadata})
 
     def _call(self, method: str, verb: str, place: ObjectPlace) -> ResourceCall:
-        """A call to the object at that place, by any resource that shows it. Raises _UnknownKindError."""
-        resource = next((one for one in self._served() if one.store_key == place.key and one.stored), None)
-        if resource is None:
+        """A call to the object at that place, if possible in the stored version. Raises _UnknownKindError."""
+        found = [one for one in self._served() if one.store_key == place.key and one.stored]
+        if not found:
             raise _UnknownKindError
+        resource = next((one for one in found if one.stores), found[0])
         return call_to(Target(resource, place.namespace, place.name), _request(method), verb, {})
 
 

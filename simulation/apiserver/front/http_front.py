@@ -51,6 +51,7 @@ from simulation.apiserver.requests.options import is_set
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import StatusError, internal_error, no_such_path, unavailable
 from simulation.webhooks.caller import WebhookCaller
+from simulation.webhooks.conversions import ConversionWantedError, FailedConversionError
 from simulation.webhooks.reviews import Admission, ReviewWantedError
 
 LOG = logging.getLogger("actorlet.apiserver.http")
@@ -227,12 +228,20 @@ class HttpFront:
         """The answer of the server, which webhooks review first."""
         admission = Admission()
         asked = msgspec.structs.replace(asked, admission=admission)
-        while len(admission.verdicts) < REVIEWS_AT_MOST:
+        for _ in range(REVIEWS_AT_MOST):
             try:
                 return self._server.handle(asked)
             except ReviewWantedError as wanted:
                 admission.verdicts[wanted.key] = await self._webhooks.ask(wanted)
+            except ConversionWantedError as wanted:
+                await self._convert(wanted)
         return refused(internal_error(f"more than {REVIEWS_AT_MOST} reviews are needed"))
+
+    async def _convert(self, wanted: ConversionWantedError) -> None:
+        try:
+            self._server.learn(wanted, await self._webhooks.convert(wanted))
+        except FailedConversionError as failure:
+            self._server.learn(wanted, failure)
 
     def _user_of(self, headers: Headers, transport: asyncio.BaseTransport | None) -> ApiUser:
         """The user of a request, or the impersonated one. Raises StatusError."""
@@ -262,13 +271,14 @@ class HttpFront:
 
     async def _stream(self, request: web.BaseRequest, answer: WatchAnswer, lines: Lines) -> web.StreamResponse:
         transport = request.transport
-        stream = Stream(answer, lines, transport.abort if transport is not None else lambda: None, self._clients)
+        abort = transport.abort if transport is not None else lambda: None
+        stream = Stream(answer, lines, abort, self._clients, self._server, self._convert)
         self._streams[stream] = None
         seconds = int(request.query.get("timeoutSeconds") or 0)
         with self._clients.waiting(seconds, lambda: self._end(answer)), suppress(ConnectionError):
             try:
                 output = await output_for(request, lambda: stream.end(None))
-                stream.start(self._server)
+                stream.start()
                 while data := await stream.next():
                     await output.write(data)
                     self._clients.told()

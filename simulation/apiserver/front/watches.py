@@ -10,7 +10,7 @@ import asyncio
 import logging
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
@@ -25,6 +25,7 @@ from simulation.apiserver.requests.options import is_set
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import StatusError, bad_request
 from simulation.apiserver.store.store import ERROR, Version
+from simulation.webhooks.conversions import ConversionWantedError
 
 LOG = logging.getLogger("actorlet.apiserver.http")
 LINES_WAITING_AT_MOST = 10_000
@@ -45,26 +46,41 @@ class Clients:
         """A watch gets an event."""
 
 
+_Unshown = tuple[str, Version]
+"""An event whose object is still to be converted."""
+
+
 class Stream:
     """The waiting output of one watch: filled from any thread, emptied by the connection's handler.
 
-    `abort` ends a connection whose client does not read: waiting for it would never end.
+    `abort` ends a connection whose client does not read: waiting for it would never end. `convert` asks a webhook for a
+    conversion; an event that needs one waits in its place until it is written.
     """
 
-    def __init__(self, answer: WatchAnswer, lines: Lines, abort: Callable[[], object], clients: Clients) -> None:
+    def __init__(
+        self,
+        answer: WatchAnswer,
+        lines: Lines,
+        abort: Callable[[], object],
+        clients: Clients,
+        server: ApiServer,
+        convert: Callable[[ConversionWantedError], Awaitable[None]],
+    ) -> None:
+        self._server = server
+        self._convert = convert
         self._abort = abort
         self._clients = clients
         self._answer = answer
         self._lines = lines
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[bytes | _Unshown] = deque()
         self._something = asyncio.Event()
         self._at_most = sys.maxsize
         self._woken = False
         self.ended = False
 
-    def start(self, server: ApiServer) -> None:
-        with server.lock:
+    def start(self) -> None:
+        with self._server.lock:
             self._answer.watcher.start(self._take, self.end)
             # What was there from the start is no sign that nobody reads.
             self._at_most = len(self._waiting) + LINES_WAITING_AT_MOST
@@ -78,7 +94,23 @@ class Stream:
                 break
             await self._something.wait()
         count = len(self._waiting)
-        return b"".join([self._waiting.popleft() for _ in range(count)])
+        pieces = [self._waiting.popleft() for _ in range(count)]
+        return b"".join([one if isinstance(one, bytes) else await self._shown(*one) for one in pieces])
+
+    async def _shown(self, kind: str, version: Version) -> bytes:
+        while True:
+            try:
+                return self._line(kind, version)
+            except ConversionWantedError as wanted:
+                await self._convert(wanted)
+            except StatusError as failure:
+                self.ended = True
+                return error_line(failure.as_object())
+
+    def _line(self, kind: str, version: Version) -> bytes:
+        with self._server.lock, self._server.asking():
+            shown = self._answer.shape(version)
+        return self._lines.line(kind, shown)
 
     def end(self, error: StatusError | None) -> None:
         """From any thread."""
@@ -95,7 +127,10 @@ class Stream:
             self.ended = True
             self._on_loop(self._abort)
         else:
-            self._waiting.append(self._lines.line(kind, self._answer.shape(version)))
+            try:
+                self._waiting.append(self._line(kind, version))
+            except ConversionWantedError:
+                self._waiting.append((kind, version))
             self._clients.told()
         self._wake()
 

@@ -27,10 +27,14 @@ class Catalog:
         """The resources that a definition makes, by its name."""
         return self._defined.get(definition, ())
 
+    def stored_of(self, definition: str) -> tuple[ServedResource, ...]:
+        """One resource of a definition, that in whose version objects are stored, if it is served."""
+        return tuple(sorted(self.of(definition), key=lambda one: not one.stores)[:1])
+
     def one_of_each(self) -> Iterator[ServedResource]:
         """One resource for each collection of the store."""
         yield from (resource for resource in SERVED if not resource.storage)
-        yield from (resources[0] for resources in self._defined.values() if resources)
+        yield from (one for definition in self._defined for one in self.stored_of(definition))
 
     def define(self, definition: str, resources: tuple[ServedResource, ...]) -> None:
         """Serve these resources in place of those that the definition made before."""

@@ -2,7 +2,7 @@
 
 It also makes the resources of a definition.
 
-It refuses conversion by webhook if there is something to convert: conversion webhooks are never called. Pure.
+Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from simulation.apiserver.schemas.json_paths import names_of, parse_path
 from simulation.apiserver.schemas.kind_schema import KindSchema
 from simulation.apiserver.schemas.structural import Cause, faults_of_schema
 from simulation.apiserver.schemas.validation import invalid_at
-from simulation.apiserver.status import Json, required
+from simulation.apiserver.status import Json, forbidden_field, required
+from simulation.webhooks.conversions import REVIEW_VERSIONS
 
 APPROVED = "api-approved.kubernetes.io"
 _KUBE_VERSION = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
@@ -65,7 +66,7 @@ def is_true(definition: Json, condition: str) -> bool:
 def faults_of(definition: Json) -> Iterator[Cause]:
     """The faults of a definition whose single fields match `definition.yaml`."""
     spec, metadata = definition["spec"], definition["metadata"]
-    group, names, versions, strategy = spec["group"], spec["names"], spec["versions"], spec["conversion"]["strategy"]
+    group, names, versions = spec["group"], spec["names"], spec["versions"]
     if metadata["name"] != f"{names['plural']}.{group}":
         yield invalid_at("metadata.name", metadata["name"], 'must be spec.names.plural+"."+spec.group')
     if group.endswith((".k8s.io", ".kubernetes.io")) and APPROVED not in (metadata.get("annotations") or {}):
@@ -78,11 +79,34 @@ def faults_of(definition: Json) -> Iterator[Cause]:
         yield invalid_at("spec.versions", called, "must contain unique version names")
     if sum(1 for version in versions if version.get("storage")) != 1:
         yield invalid_at("spec.versions", called, "must have exactly one version marked as storage version")
-    if strategy == "Webhook" and len(versions) > 1:
-        why = "this simulated server calls no webhook to convert objects: use None, or define one version alone"
-        yield invalid_at("spec.conversion.strategy", strategy, why)
+    yield from _conversion(spec["conversion"])
     for at, version in enumerate(versions):
         yield from _version(version, f"spec.versions[{at}]")
+
+
+def _conversion(conversion: Json) -> Iterator[Cause]:
+    """Faults have the paths of the internal version, as upstream tells them."""
+    path, webhook = "spec.conversion", conversion.get("webhook") or {}
+    client, versions = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
+    if conversion["strategy"] != "Webhook":
+        why = "should not be set when strategy is not set to Webhook"
+        if client is not None:
+            yield forbidden_field(f"{path}.webhookClientConfig", why)
+        if versions:
+            yield forbidden_field(f"{path}.conversionReviewVersions", why)
+        return
+    if client is None:
+        yield required(f"{path}.webhookClientConfig", "required when strategy is set to Webhook")
+    elif (client.get("url") is None) == (client.get("service") is None):
+        yield required(f"{path}.webhookClientConfig", "exactly one of url or service is required")
+    if not versions:
+        yield required(f"{path}.conversionReviewVersions")
+    for at, name in enumerate(versions):
+        if name in versions[:at]:
+            yield invalid_at(f"{path}.conversionReviewVersions[{at}]", name, "duplicate version")
+    if versions and not set(versions) & set(REVIEW_VERSIONS):
+        known = ", ".join(sorted(REVIEW_VERSIONS))
+        yield invalid_at(f"{path}.conversionReviewVersions", versions, f"must include at least one of {known}")
 
 
 def faults_of_change(old: Json, new: Json) -> Iterator[Cause]:
@@ -155,6 +179,7 @@ def _resource(spec: Json, version: Json) -> ServedResource:
         tuple(names.get("categories") or ()),
         subresources=subresources,
         storage=f"{names['plural']}.{group}",
+        stores=bool(version.get("storage")),
         list_kind=names["listKind"],
         blind_update=False,
         generation=("*",),

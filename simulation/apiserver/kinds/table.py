@@ -56,6 +56,8 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid
     verbs: tuple[str, ...] = ALL_VERBS
     subresources: Mapping[str, SubResource] = {}
     storage: str = ""
+    stores: bool = True
+    """Whether objects are stored in this version."""
     list_kind: str = ""
     described: KindSchema | None = None
     """The schema of its objects; None for a kind that a struct of `config` describes."""

@@ -78,9 +78,6 @@ class DefinitionStrategy(Strategy):
                 others = f" and {len(places) - 1} more" if len(places) > 1 else ""
                 text = f"this simulated server does not evaluate {what}: objects that break them are accepted"
                 call.warnings.append(f"{places[0]}{others}: {text}")
-        if value["spec"]["conversion"]["strategy"] == "Webhook":
-            text = "this simulated server calls no webhook, and needs none here"
-            call.warnings.append(f"spec.conversion.strategy: {text}")
 
 
 def with_condition(status: Json, now: str, kind: str, reason: str, message: str) -> Json:

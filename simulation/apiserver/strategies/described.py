@@ -8,7 +8,7 @@ become stricter.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from config.caches import with_its_object
@@ -31,7 +31,7 @@ _MISSING = object()
 
 
 class DescribedStrategy(Strategy):
-    """`api_version`: the stored one."""
+    """`api_version`: the stored one. Every version has the same fields, unless a subclass converts them."""
 
     def __init__(self, core: Core, api_version: str) -> None:
         super().__init__(core)
@@ -77,7 +77,15 @@ class DescribedStrategy(Strategy):
     def shown(self, resource: ServedResource, version: Version) -> Version:
         if not resource.is_defined:
             return super().shown(resource, version)
-        return twin_of(version, resource, partial(_shown, resource))
+
+        def in_version(value: Json) -> Json:
+            return _shown(resource, self.converted([value], resource.api_version)[0])
+
+        return twin_of(version, resource, in_version)
+
+    def converted(self, values: Sequence[Json], api_version: str) -> Sequence[Json]:
+        """Objects of one version as those of another, whose name `_shown` and `stored` write."""
+        return values
 
     def stored(self, resource: ServedResource, value: Json) -> Json:
         if not resource.is_defined:

@@ -102,6 +102,9 @@ class Strategy:
 
     # --- the shape of objects -----------------------------------------------------------------------------------------
 
+    def ready(self, resource: ServedResource, versions: Sequence[Version]) -> None:
+        """Make ready to show all these. May raise ConversionWantedError."""
+
     def shown(self, resource: ServedResource, version: Version) -> Version:
         """A stored version in the shape of that resource, which may be one of several for the same objects."""
         conversion = conversion_of(resource)

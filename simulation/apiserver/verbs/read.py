@@ -69,7 +69,8 @@ def list_objects(context: Context, call: ResourceCall) -> ListAnswer:
 
 
 def answer_of(context: Context, call: ResourceCall, page: Listed) -> ListAnswer:
-    """A page as its resource shows it."""
+    """A page as its resource shows it. May raise ConversionWantedError."""
+    context.strategy(call.resource).ready(call.resource, page.versions)
     shown = tuple(map(context.shape(call.resource), page.versions))
     return ListAnswer(
         call.resource, shown, page.revision, page.continue_, page.remaining, warnings=tuple(call.warnings)

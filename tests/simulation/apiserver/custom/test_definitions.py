@@ -112,9 +112,25 @@ COLUMN = {"name": "C", "type": "string", "jsonPath": ".spec.color"}
             "must point to a field of type boolean, integer, string",
         ),
         (
-            {"versions": [version(), version("v2", storage=False)], "conversion": {"strategy": "Webhook"}},
-            "spec.conversion.strategy",
-            "this simulated server calls no webhook to convert objects",
+            {"conversion": {"strategy": "Webhook"}},
+            "spec.conversion.webhookClientConfig",
+            "required when strategy is set to Webhook",
+        ),
+        ({"conversion": {"strategy": "Webhook"}}, "spec.conversion.conversionReviewVersions", "Required value"),
+        (
+            {
+                "conversion": {
+                    "strategy": "Webhook",
+                    "webhook": {"clientConfig": {}, "conversionReviewVersions": ["v9"]},
+                }
+            },
+            "spec.conversion.conversionReviewVersions",
+            "must include at least one of v1, v1beta1",
+        ),
+        (
+            {"conversion": {"strategy": "None", "webhook": {"clientConfig": {"url": "https://x.y"}}}},
+            "spec.conversion.webhookClientConfig",
+            "should not be set when strategy is not set to Webhook",
         ),
         ({"conversion": {"strategy": "Magic"}}, "spec.conversion.strategy", "Unsupported value"),
     ],
@@ -156,12 +172,6 @@ def test_without_the_library_rules_in_cel_are_told_to_be_without_effect(monkeypa
     make(server, spec={"replicas": 1})
     made = define(Server(), version(schema=schema), version("v2", schema=schema, storage=False))
     assert made.answer.warnings == (f"{place} and 1 more: {text} accepted",)  # type: ignore[union-attr]
-
-
-def test_a_webhook_that_has_nothing_to_convert_is_warned_of() -> None:
-    made = define(Server(), conversion={"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}})
-    assert made.code == 201
-    assert "calls no webhook" in made.answer.warnings[0]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,16 @@
-"""DELETE of one object or of all selected ones, and the eviction of a pod.
-
-An eviction is a DELETE with options of its own.
-"""
+"""DELETE of one object or of all selected ones."""
 
 from __future__ import annotations
 
-from simulation.apiserver.admission.webhooks import review_part
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.pipeline.removal import remove, review
-from simulation.apiserver.requests.answers import Answer, JsonAnswer, ListAnswer
+from simulation.apiserver.requests.answers import Answer, ListAnswer
 from simulation.apiserver.requests.calls import ApiRequest, ResourceCall, Target, call_to
 from simulation.apiserver.requests.options import check_dry_run, whole_number
-from simulation.apiserver.status import Json, bad_request, success
+from simulation.apiserver.status import Json
 from simulation.apiserver.strategies.ownership import BACKGROUND, check_policy
-from simulation.apiserver.verbs.asked import asked_body, asked_options
+from simulation.apiserver.verbs.asked import asked_options
 from simulation.apiserver.verbs.read import answer_of, listed
 
 
@@ -50,17 +46,6 @@ def empty(context: Context, resource: ServedResource, namespace: str) -> None:
     for version in tuple(context.collection(resource).select(namespace, call.selection())):
         one = call_to(Target(resource, *version.key), request, "delete", {})
         remove(context, one, version, {"propagationPolicy": BACKGROUND})
-
-
-def evict(context: Context, call: ResourceCall) -> Answer:
-    """Raises StatusError."""
-    eviction = review_part(context.core.store, call, asked_body(call))
-    if (eviction.get("metadata") or {}).get("name", call.name) != call.name:
-        raise bad_request("name in URL does not match name in Eviction object")
-    options = dict(eviction.get("deleteOptions") or {})
-    call.dry_run = call.dry_run or bool(options.get("dryRun"))
-    remove(context, call, context.find(call), options)
-    return JsonAnswer(success(call.resource, call.name, code=201), 201)
 
 
 def options_of(call: ResourceCall) -> Json:

@@ -9,7 +9,8 @@ from simulation.apiserver.pipeline.context import Context
 from simulation.apiserver.requests.answers import Answer
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.verbs.bind import bind
-from simulation.apiserver.verbs.delete import delete, delete_collection, evict
+from simulation.apiserver.verbs.delete import delete, delete_collection
+from simulation.apiserver.verbs.evictions import evict
 from simulation.apiserver.verbs.node_parts import node_proxy, pod_log, pod_portforward, pod_stream
 from simulation.apiserver.verbs.read import list_objects, read
 from simulation.apiserver.verbs.reviews import may_i, may_somebody, my_rules, token_review, who_am_i

@@ -20,7 +20,7 @@ import yaml
 from tools.recordings.player import Request, Script
 
 HERE = Path(__file__).parent
-_BEGINNINGS = {"config_data": "rules", "autoscalers": "versions", "reading": "verbs"}
+_BEGINNINGS = {"config_data": "rules", "evictions": "verbs", "autoscalers": "versions", "reading": "verbs"}
 _JSON = "application/json"
 _PATCHES = {"PATCH": "application/merge-patch+json", "APPLY": "application/apply-patch+yaml"}
 

@@ -16,6 +16,7 @@ import msgspec
 import yaml
 
 from simulation.apiserver.rules import (
+    autoscaling_checks,
     causes,
     checks,
     data_checks,
@@ -34,6 +35,7 @@ HERE = Path(__file__).parent / "kinds"
 CHECKS = {
     name: function
     for module in (
+        autoscaling_checks,
         checks,
         data_checks,
         kind_checks,

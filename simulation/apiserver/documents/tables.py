@@ -21,6 +21,7 @@ from config.values.ages import short_duration, since
 from simulation.apiserver.kinds.table import PODS, ServedResource
 from simulation.apiserver.schemas.json_paths import find_all, parse_path
 from simulation.apiserver.schemas.kind_schema import KindSchema
+from simulation.apiserver.versions.autoscalers import to_v2
 
 META = "meta.k8s.io/v1"
 NONE, UNKNOWN = "<none>", "<unknown>"
@@ -217,6 +218,34 @@ def _labels(path: str) -> Source:
     return lambda json, _: _joined(f"{key}={value}" for key, value in sorted((_first(json, path) or {}).items()))
 
 
+_TARGETS_AT_MOST = 2
+
+
+def _autoscaler_targets(json: Json, _: int) -> str:
+    """What each metric has and wants: `cpu: 5%/80%`."""
+    value = to_v2(dict(json)) if json.get("apiVersion") == "autoscaling/v1" else json
+    wanted = _first(value, ".spec.metrics") or ()
+    found = _first(value, ".status.currentMetrics") or ()
+    targets = [_target(one, found[at] if at < len(found) else {}) for at, one in enumerate(wanted)]
+    more = len(targets) - _TARGETS_AT_MOST
+    shown = ", ".join(targets[:_TARGETS_AT_MOST]) or NONE
+    return f"{shown} + {more} more..." if more > 0 else shown
+
+
+def _target(wanted: Json, found: Json) -> str:
+    kind = str(wanted.get("type", ""))
+    source = kind[:1].lower() + kind[1:]
+    if not isinstance(wanted.get(source), dict):
+        return "<unknown type>"
+    target, current = _first(wanted, f".{source}.target") or {}, _first(found, f".{source}.current") or {}
+    field = next((name for name in ("averageValue", "averageUtilization", "value") if name in target), "")
+    sign = "%" if field == "averageUtilization" else ""
+    has, wants = (f"{one[field]}{sign}" if field in one else None for one in (current, target))
+    before = f"{_first(wanted, f'.{source}.name')}: " if source.lower().endswith("resource") else ""
+    after = " (avg)" if field == "averageValue" and source in ("object", "external") else ""
+    return f"{before}{has or UNKNOWN}/{wants or '<auto>'}{after}"
+
+
 # --- storage and certificates ---------------------------------------------------------------------------------------
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
@@ -259,6 +288,7 @@ def _certificate_condition(json: Json, _: int) -> str:
 
 _WORDS: Mapping[str, Source] = {
     "age": _AGE,
+    "autoscaler-targets": _autoscaler_targets,
     "certificate-condition": _certificate_condition,
     "claim": _claim,
     "event-count": _event_count,

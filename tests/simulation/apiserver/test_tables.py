@@ -14,8 +14,10 @@ WALL_NS = (1_767_323_045 + 300) * 10**9
 META = {"name": "x", "namespace": "default", "creationTimestamp": MADE, "resourceVersion": "7"}
 
 
-def table(plural: str, document: dict[str, Any], group: str = "", **options: Any) -> dict[str, Any]:
-    resource = find(group, "v1", plural)
+def table(
+    plural: str, document: dict[str, Any], group: str = "", version: str = "v1", **options: Any
+) -> dict[str, Any]:
+    resource = find(group, version, plural)
     assert resource is not None
     metadata = {**META, **document.pop("metadata", {})}
     return table_of(resource, [{"metadata": metadata, **document}], wall_ns=WALL_NS, **options)
@@ -283,3 +285,38 @@ def test_a_table_says_where_its_list_stands() -> None:
 def test_a_later_event_of_a_watch_repeats_no_columns_and_has_the_version_of_its_object() -> None:
     document = table("pods", {}, with_columns=False)
     assert (document["columnDefinitions"], document["metadata"]) == (None, {"resourceVersion": "7"})
+
+
+REFERENCE = {"kind": "Deployment", "name": "web"}
+
+
+def _resource(**target: Any) -> dict[str, Any]:
+    return {"type": "Resource", "resource": {"name": "cpu", **target}}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "current", "expected"),
+    [
+        ([], [], "<none>"),
+        ([_resource(target={"averageUtilization": 80})], [], "cpu: <unknown>/80%"),
+        (
+            [_resource(target={"averageUtilization": 80})],
+            [_resource(current={"averageUtilization": 5, "averageValue": "3m"})],
+            "cpu: 5%/80%",
+        ),
+        (
+            [{"type": "External", "external": {"metric": {"name": "a"}, "target": {"averageValue": "9"}}}],
+            [{"type": "External", "external": {"metric": {"name": "a"}, "current": {"averageValue": "0"}}}],
+            "0/9 (avg)",
+        ),
+        (
+            [_resource(target={"averageValue": "1"}), {"type": "Odd"}, {"type": "Pods", "pods": {}}],
+            [],
+            "cpu: <unknown>/1, <unknown type> + 1 more...",
+        ),
+    ],
+)
+def test_an_autoscaler_shows_what_its_metrics_have_and_want(metrics: Any, current: Any, expected: str) -> None:
+    value = {"spec": {"scaleTargetRef": REFERENCE, "maxReplicas": 3, "metrics": metrics}}
+    document = table("horizontalpodautoscalers", {**value, "status": {"currentMetrics": current}}, "autoscaling", "v2")
+    assert shown(document)["Targets"] == expected

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.apiserver.kinds.table import SERVED
+from simulation.apiserver.documents.tables import table_of
+from simulation.apiserver.kinds.table import SERVED, find
 from simulation.apiserver.versions.autoscalers import BEHAVIOUR, CONDITIONS, CURRENT, METRICS, to_v1, to_v2
 from simulation.apiserver.versions.conversions import conversion_of
 from tests.simulation.apiserver.test_protobuf import message
@@ -156,6 +157,17 @@ def test_a_watch_of_v1_tells_of_changes_in_v2(server: Server) -> None:
     (kind, value), *more = watched.events
     assert (kind, value["apiVersion"], more) == ("ADDED", "autoscaling/v1", [])
     assert "targetCPUUtilizationPercentage" not in value["spec"]
+
+
+def test_both_versions_show_the_same_columns(server: Server) -> None:
+    server.ask("POST", V2, autoscaler("v2", metrics=[MEMORY, cpu(60)]))
+    rows = []
+    for version, path in (("v1", V1), ("v2", V2)):
+        resource = find("autoscaling", version, "horizontalpodautoscalers")
+        assert resource is not None
+        (row,) = table_of(resource, [server.get(f"{path}/web").value], wall_ns=0)["rows"]
+        rows.append(row["cells"][:5])
+    assert rows == [["web", "Deployment/web", "memory: <unknown>/1Gi, cpu: <unknown>/60%", "1", 3]] * 2
 
 
 def test_an_autoscaler_of_v1_may_be_sent_in_protobuf(server: Server) -> None:

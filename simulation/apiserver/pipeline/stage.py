@@ -44,8 +44,8 @@ class Write(msgspec.Struct, eq=False):
         """The request as admission sees it."""
         before, value = self.before, self.value
         if self.is_stored:
-            before, value = (None if one is None else self._shown(one) for one in (before, value))
-            assert value is not None
+            before = None if before is None else self._shown(before)
+            value = self._shown(value)
         operation = CREATE if before is None else UPDATE
         return Attributes(self.context.core, self.context.authorizer, self.call, operation, before, value)
 

@@ -184,7 +184,7 @@ def test_an_autoscaler_of_v1_may_be_sent_in_protobuf(server: Server) -> None:
 names = st.text("abc<&é", min_size=1, max_size=3)
 amounts = st.sampled_from(["1", "20m", "3Gi", "1500"])
 percents = st.integers(1, 200)
-selectors = st.just({}) | st.just({"selector": {"matchLabels": {"a": "b"}}})
+selectors: st.SearchStrategy[Any] = st.just({}) | st.just({"selector": {"matchLabels": {"a": "b"}}})
 identifiers = st.builds(lambda name, selector: {"name": name, **selector}, names, selectors)
 values = amounts.map(lambda amount: {"type": "Value", "value": amount})
 averages = amounts.map(lambda amount: {"type": "AverageValue", "averageValue": amount})

@@ -141,10 +141,10 @@ def _published(kind: str, template: str = "", scaled: bool = False, warning: str
     return entry
 
 
-def _table() -> Mapping[str, list[dict[str, Any]]]:
+def _table() -> Mapping[str, list[Any]]:
     # The loader in C where PyYAML has it, which takes a tenth of the time.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    read: Mapping[str, list[dict[str, Any]]] = yaml.load(Path(__file__).with_suffix(".yaml").read_text(), loader)
+    read: Mapping[str, list[Any]] = yaml.load(Path(__file__).with_suffix(".yaml").read_text(), loader)
     return read
 
 
@@ -155,6 +155,7 @@ SERVED = (
 )
 USAGE = tuple(_entry(**entry) for entry in _TABLE["usage"])
 """The resources that `usage` answers. Discovery lists them; nothing of them is stored."""
+_GROUPS: Mapping[str, int] = {group: place for place, group in enumerate(_TABLE["groups"])}
 _BY_NAME = {(served.group, served.version, served.plural): served for served in SERVED}
 
 CONFIG_MAPS, EVENTS, NAMESPACES, NODES, PODS, SECRETS, SERVICES, SERVICE_ACCOUNTS = (
@@ -191,10 +192,14 @@ def find(group: str, version: str, plural: str) -> ServedResource | None:
 
 
 def groups(served: Iterable[ServedResource] = SERVED) -> dict[str, tuple[str, ...]]:
-    """Each group with its versions, core ("") first, then by name."""
+    """Each group with its versions, in the order of discovery."""
     found: dict[str, list[str]] = {}
-    for resource in sorted(served, key=lambda one: one.group):
+    for resource in sorted(served, key=_place):
         versions = found.setdefault(resource.group, [])
         if resource.version not in versions:
             versions.append(resource.version)
     return {group: tuple(versions) for group, versions in found.items()}
+
+
+def _place(resource: ServedResource) -> tuple[int, bool, str]:
+    return _GROUPS.get(resource.group, len(_GROUPS)), resource in USAGE, resource.group

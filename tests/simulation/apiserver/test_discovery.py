@@ -8,6 +8,8 @@ import pytest
 
 from simulation.apiserver.documents.discovery import AGGREGATED, discovery, wants_aggregated
 from simulation.apiserver.kinds.table import SERVED
+from tests.simulation.apiserver.custom.made import DEFINITIONS, definition
+from tests.simulation.apiserver.worlds import Server
 
 KUBECTL = (
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
@@ -69,6 +71,28 @@ def test_both_forms_tell_of_every_resource_and_every_part_of_it() -> None:
                     for sub in resource.get("subresources", ()):
                         aggregated.add((name, f"{resource['resource']}/{sub['subresource']}", tuple(sub["verbs"])))
     assert aggregated == expected
+
+
+def test_groups_come_by_their_priorities_so_that_kubectl_takes_the_same_kind_for_a_name() -> None:
+    server = Server()
+    assert server.ask("POST", DEFINITIONS, definition()).code == 201
+    found = discovery("/apis", served=server.server.served)
+    assert found is not None
+    names = [group["name"] for group in found[1]["groups"]]
+    assert names[:3] == ["apiregistration.k8s.io", "apps", "events.k8s.io"]
+    assert names[-3:] == ["flowcontrol.apiserver.k8s.io", "example.com", "metrics.k8s.io"]
+
+
+def test_the_newest_version_of_a_group_is_preferred() -> None:
+    group = document("/apis/autoscaling")
+    assert [one["version"] for one in group["versions"]] == ["v2", "v1"]
+    assert group["preferredVersion"]["version"] == "v2"
+
+
+def test_a_part_of_an_object_has_its_version() -> None:
+    for path, name in (("autoscaling/v1", "horizontalpodautoscalers"), ("autoscaling/v2", "horizontalpodautoscalers")):
+        parts = {resource["name"]: resource for resource in document(f"/apis/{path}")["resources"]}
+        assert "version" not in parts[f"{name}/status"]
 
 
 def test_a_part_of_another_kind_says_of_which_group_that_is() -> None:

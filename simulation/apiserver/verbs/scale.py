@@ -39,10 +39,10 @@ def scale(context: Context, call: ResourceCall) -> Answer:
     shown = context.shape(call.resource)(old).object
     if call.verb == "get":
         return JsonAnswer(_scale_of(shown, described.scale))
-    before = _scale_of(shown, described.scale, may_lack=True)
+    before, path = _scale_of(shown, described.scale, may_lack=True), described.scale["specReplicasPath"]
     media = media_of(call.request.content_type) if call.verb == "patch" else ""
     check_manager(call, media)
-    names = names_of(parse_path(described.scale["specReplicasPath"])) or ()
+    names = names_of(parse_path(path)) or ()
     owners = of_scale(last_of_each(old.managed), names)
     if media == APPLY:
         wanted, owners = _applied(context, call, before, owners)
@@ -51,15 +51,21 @@ def scale(context: Context, call: ResourceCall) -> Answer:
         wanted = patched(call, before)
     else:
         wanted = call.object_body()
+        if not (wanted.get("metadata") or {}).get("name"):
+            why = "was undeterminable: name must be provided"
+            raise bad_request(f"the name of the object ({call.name} based on URL) {why}")
+    if call.verb == "patch" and wanted == before and next(find_all(shown, parse_path(path)), None) is None:
+        raise bad_request(f'the spec replicas field "{path}" cannot be empty')
     if wanted.get("kind", "Scale") != "Scale" or not isinstance(wanted.get("spec") or {}, dict):
         raise bad_request("the body of the request is not a Scale")
     metadata = {**before["metadata"], **(wanted.get("metadata") or {})}
     wanted = review_part(context.core.store, call, {**before, "metadata": metadata, "spec": wanted.get("spec")}, before)
-    replicas = (wanted.get("spec") or {}).get("replicas", 0)
+    replicas = (wanted.get("spec") or {}).get("replicas") or 0
     if type(replicas) is not int:
         raise bad_request("Scale: spec.replicas is not a number")
     if replicas < 0:
-        cause = invalid_value("spec.replicas", replicas, "should be a non-negative integer")
+        field = path if call.resource.is_defined else "spec.replicas"
+        cause = invalid_value(field, replicas, "should be a non-negative integer")
         raise invalid(call.resource, call.name, [cause])
     new = _with(shown, names, replicas)
     new["metadata"] = {**shown["metadata"], **{name: metadata[name] for name in ("uid", "resourceVersion")}}
@@ -113,7 +119,7 @@ def _scale_of(value: Json, paths: Any, *, may_lack: bool = False) -> Json:
     if selector:
         status["selector"] = selector
     metadata = {name: value["metadata"][name] for name in _METADATA if name in value["metadata"]}
-    spec = {"replicas": found["specReplicasPath"]}
+    spec = {"replicas": found["specReplicasPath"]} if found["specReplicasPath"] else {}
     return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status}
 
 

@@ -334,3 +334,21 @@ def test_a_custom_resource_named_like_a_builtin_is_separate() -> None:
         assert made.value["spec"] == {"color": "red", "replicas": 1}
         assert len(server.get(path).value["items"]) == 1
     assert server.get(PODS).value["items"] == []
+
+
+def test_the_scale_of_an_object_that_lacks_replicas_is_changed_by_saying_some() -> None:
+    bare = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"replicas": {"type": "integer"}}}},
+    }
+    server = defined(version(schema=bare))
+    make(server)
+    path = f"{WIDGETS}/lamp/scale"
+    for nothing in ({}, {"spec": {}}):
+        refused = server.ask("PATCH", path, nothing, content_type=MERGE)
+        assert (refused.code, refused.message) == (400, 'the spec replicas field ".spec.replicas" cannot be empty')
+    assert server.ask("PUT", path, {"spec": {"replicas": 1}}).code == 400, "an update says its name"
+    negative = server.ask("PATCH", path, {"spec": {"replicas": -1}}, content_type=MERGE)
+    assert negative.value["details"]["causes"][0]["field"] == ".spec.replicas"
+    assert server.ask("PATCH", path, {"spec": {"replicas": 2}}, content_type=MERGE).value["spec"] == {"replicas": 2}
+    assert server.ask("PATCH", path, {"spec": {"replicas": None}}, content_type=MERGE).value["spec"] == {}

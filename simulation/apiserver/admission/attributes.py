@@ -9,6 +9,7 @@ import msgspec
 from config.pods.identity import CONFIG_MIRROR
 from simulation.apiserver.access.authorization import Authorizer
 from simulation.apiserver.core import Core
+from simulation.apiserver.fields.managers import Managed, shown
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.status import Json, StatusError, forbidden
@@ -30,8 +31,16 @@ class Attributes(msgspec.Struct, eq=False):
     operation: str
     old: Json | None
     new: Json | None
+    old_managed: Managed = ()
+    """The owners of the fields of `old`."""
+    new_managed: Managed = ()
+    """Those of `new` so far."""
     is_foreign: bool = False
     """Whether a webhook has changed the object, which must be read again."""
+
+    def whole(self) -> tuple[Json | None, Json | None]:
+        """`old` and `new` with their managed fields."""
+        return _whole(self.old, self.old_managed), _whole(self.new, self.new_managed)
 
     @property
     def object(self) -> Json:
@@ -50,6 +59,12 @@ class Attributes(msgspec.Struct, eq=False):
         """The refusal of the request (403). An object without a name yet goes by its generateName."""
         name = self.name or self.object["metadata"].get("generateName") or ""
         return forbidden(self.call.resource, name, why, causes)
+
+
+def _whole(value: Json | None, managed: Managed) -> Json | None:
+    if value is None or not managed:
+        return value
+    return {**value, "metadata": {**value["metadata"], "managedFields": shown(managed)}}
 
 
 class Plugin(msgspec.Struct, frozen=True, eq=False):

@@ -24,15 +24,20 @@ def admit(this: Attributes) -> None:
     """Put the changes of mutating webhooks into the object. Raises StatusError, ReviewWantedError."""
     if this.call.request.admission is None:
         return
-    store, value = this.core.store, this.new
-    for webhook in _webhooks(store, MUTATING):
-        verdict = _verdict(store, this.call, MUTATING, webhook, (this.old, value))
+    store = this.core.store
+    webhooks = _webhooks(store, MUTATING)
+    if not webhooks:
+        return
+    old, value = begun = this.whole()
+    for webhook in webhooks:
+        verdict = _verdict(store, this.call, MUTATING, webhook, (old, value))
         value = None if value is None else _patched(webhook, value, verdict)
     new = this.new
-    if new is None or value is None or value is new:
+    if new is None or value is None or value is begun[1]:
         return
     this.is_foreign = True
     metadata = {**value["metadata"], **{name: new["metadata"][name] for name in _KEPT if name in new["metadata"]}}
+    metadata.pop("managedFields", None)  # The server alone says who owns what.
     new.clear()
     new.update({**value, "metadata": metadata})
 
@@ -41,7 +46,7 @@ def validate(this: Attributes) -> None:
     """Ask the validating webhooks. Raises StatusError, ReviewWantedError."""
     if this.call.request.admission is not None:
         for webhook in _webhooks(this.core.store, VALIDATING):
-            _verdict(this.core.store, this.call, VALIDATING, webhook, (this.old, this.new))
+            _verdict(this.core.store, this.call, VALIDATING, webhook, this.whole())
 
 
 MUTATING_PLUGIN = Plugin("MutatingAdmissionWebhook", admit=admit)

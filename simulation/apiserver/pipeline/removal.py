@@ -24,7 +24,7 @@ from simulation.apiserver.strategies.ownership import BACKGROUND, ORPHAN, finali
 def review(context: Context, call: ResourceCall, old: Version) -> None:
     """Let admission judge a deletion. Raises StatusError, ReviewWantedError."""
     shown = context.shown(call.resource, old).object
-    attributes = Attributes(context.core, context.authorizer, call, DELETE, shown, None)
+    attributes = Attributes(context.core, context.authorizer, call, DELETE, shown, None, old.managed)
     chain.admit(attributes)
     chain.validate(attributes)
 

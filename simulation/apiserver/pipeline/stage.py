@@ -47,7 +47,8 @@ class Write(msgspec.Struct, eq=False):
             before = None if before is None else self._shown(before)
             value = self._shown(value)
         operation = CREATE if before is None else UPDATE
-        return Attributes(self.context.core, self.context.authorizer, self.call, operation, before, value)
+        managed = () if self.old is None else self.old.managed, self.managed or ()
+        return Attributes(self.context.core, self.context.authorizer, self.call, operation, before, value, *managed)
 
     def _shown(self, stored: Json) -> Json:
         return self.strategy.shown(self.call.resource, Version(("", ""), stored, 0)).object

@@ -328,3 +328,17 @@ def test_a_scale_is_reviewed_with_the_one_before(shared: Cluster, hook: Hook) ->
     assert (asked["resource"]["resource"], asked["subResource"]) == ("deployments", "scale")
     assert (asked["oldObject"]["spec"], asked["object"]["spec"]) == ({"replicas": 1}, {"replicas": 9})
     assert scaled.spec.replicas == apps.read_namespaced_deployment("web", "default").spec.replicas == 2
+
+
+def test_a_review_says_who_owns_which_fields_and_a_webhook_cannot_change_that(
+    shared: Cluster, core: Any, hook: Hook
+) -> None:
+    register(shared, hook, "mutating", {"resources": ["configmaps"], "operations": ["CREATE", "UPDATE"]})
+    hook.answer = lambda request: patch_of({"op": "remove", "path": "/metadata/managedFields"})
+    made = core.create_namespaced_config_map("default", {"metadata": {"name": "owned"}, "data": {"a": "b"}})
+    (entry,) = hook.asked[-1]["object"]["metadata"]["managedFields"]
+    assert entry["fieldsV1"] == {"f:data": {".": {}, "f:a": {}}}
+    assert len(made.metadata.managed_fields) == 1
+    core.patch_namespaced_config_map("owned", "default", {"data": {"a": "c"}})
+    asked = hook.asked[-1]
+    assert all(asked[part]["metadata"]["managedFields"] for part in ("object", "oldObject"))

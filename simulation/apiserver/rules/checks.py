@@ -243,13 +243,21 @@ _LIMIT_TYPES = frozenset({"Pod", "Container", "PersistentVolumeClaim"})
 
 @check
 def quota_resources(seen: Seen) -> Iterator[Cause]:
-    for name in seen.value or {}:
-        field, faults = f"{seen.path}[{name}]", label_key(name)
-        yield from (causes.invalid(field, name, why) for why in faults)
-        if not faults and "/" not in name and name not in _OF_QUOTAS and not name.startswith("requests.hugepages-"):
-            if name not in _STANDARD and not name.startswith("hugepages-"):
-                yield causes.invalid(field, name, "must be a standard resource type or fully qualified")
-            yield causes.invalid(field, name, "must be a standard resource for quota")
+    for name, amount in read(seen.value).items():
+        field = f"{seen.path}[{name}]"
+        yield from of_quotas(name, field)
+        if str(amount).startswith("-"):
+            yield causes.invalid(field, str(amount), causes.NOT_NEGATIVE)
+
+
+def of_quotas(name: str, field: str) -> Iterator[Cause]:
+    """The faults of the name of a resource that a quota counts."""
+    faults = label_key(name)
+    yield from (causes.invalid(field, name, why) for why in faults)
+    if not faults and "/" not in name and name not in _OF_QUOTAS and not name.startswith("requests.hugepages-"):
+        if name not in _STANDARD and not name.startswith("hugepages-"):
+            yield causes.invalid(field, name, "must be a standard resource type or fully qualified")
+        yield causes.invalid(field, name, "must be a standard resource for quota")
 
 
 @check

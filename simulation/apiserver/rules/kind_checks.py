@@ -9,7 +9,7 @@ from typing import Any
 
 from simulation.apiserver.rules import causes
 from simulation.apiserver.rules.causes import Cause
-from simulation.apiserver.rules.checks import labels_of, of_containers
+from simulation.apiserver.rules.checks import labels_of, of_containers, of_quotas
 from simulation.apiserver.rules.seen import Check, Seen, field_of, registry
 from simulation.apiserver.rules.spelling import (
     label,
@@ -95,6 +95,80 @@ def amount_or_percent(seen: Seen) -> Iterator[Cause]:
             yield causes.invalid(seen.path, value, "must not be greater than 100%")
     elif isinstance(value, int) and value < 0:
         yield causes.invalid(seen.path, value, causes.NOT_NEGATIVE)
+
+
+# --- quotas ---------------------------------------------------------------------------------------------------------
+
+_OF_PODS = frozenset(
+    {"pods", *(f"{group}{name}" for group in ("", "limits.", "requests.") for name in ("cpu", "memory"))}
+)
+_OF_CLAIMS = frozenset({"persistentvolumeclaims", "requests.storage"})
+_SCOPES = {
+    "BestEffort": frozenset({"pods"}),
+    "CrossNamespacePodAffinity": _OF_PODS,
+    "NotBestEffort": _OF_PODS,
+    "NotTerminating": _OF_PODS,
+    "PriorityClass": _OF_PODS,
+    "Terminating": _OF_PODS,
+    "VolumeAttributesClass": _OF_CLAIMS,
+}
+"""What a quota of that scope may count."""
+_CONFLICTING = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+_PLAIN = ("BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity")
+
+
+def _uncounted(spec: Any, scope: str) -> list[str]:
+    """Standard resources that the quota counts, and the scope does not have."""
+    hard = sorted(name for name in field_of(spec, "hard") or () if not list(of_quotas(name, "")))
+    return [name for name in hard if "/" not in name and name not in _SCOPES.get(scope, {name})]
+
+
+@check
+def quota_scopes(seen: Seen) -> Iterator[Cause]:
+    scopes, at = field_of(seen.value, "scopes") or [], seen.join("scopes")
+    for scope in scopes:
+        if scope not in _SCOPES:
+            yield causes.invalid(at, scopes, "unsupported scope")
+        for _ in _uncounted(seen.value, scope):
+            yield causes.invalid(at, scopes, "unsupported scope applied to resource")
+    for pair in _CONFLICTING:
+        if set(pair) <= set(scopes):
+            yield causes.invalid(at, scopes, "conflicting scopes")
+
+
+@check
+def quota_selector(seen: Seen) -> Iterator[Cause]:
+    """Upstream names no item of the list, and shows the selector as a struct of Go."""
+    terms = field_of(field_of(seen.value, "scopeSelector"), "matchExpressions") or []
+    at, found = seen.join("scopeSelector.matchExpressions"), []
+    shown = [
+        {"ScopeName": one.get("scopeName", ""), "Operator": one.get("operator", ""), "Values": one.get("values")}
+        for one in terms
+    ]
+    for one in terms:
+        scope, operator, values = one.get("scopeName") or "", one.get("operator") or "", one.get("values")
+        if scope not in _SCOPES:
+            yield causes.invalid(f"{at}.scopeName", scope, "unsupported scope")
+        for _ in _uncounted(seen.value, scope):
+            yield causes.invalid(at, {"MatchExpressions": shown}, "unsupported scope applied to resource")
+        if scope in _PLAIN and operator != "Exists":
+            names = ", ".join(f"ResourceQuotaScope{name}" for name in ("Terminating", "NotTerminating", "BestEffort"))
+            why = f"{names}, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+            yield causes.invalid(f"{at}.operator", operator, f"must be 'Exists' when scope is any of {why}")
+        if operator in ("In", "NotIn"):
+            if not values:
+                why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                yield causes.required(f"{at}.values", why)
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                yield causes.invalid(f"{at}.values", values, why)
+        else:
+            yield causes.invalid(f"{at}.operator", operator, "not a valid selector operator")
+        found.append(scope)
+    for pair in _CONFLICTING:
+        if set(pair) <= set(found):
+            yield causes.invalid(at, field_of(seen.value, "scopes"), "conflicting scopes")
 
 
 # --- storage and nodes ----------------------------------------------------------------------------------------------
@@ -276,10 +350,19 @@ _CHOICES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 @check
 def one_node_choice(seen: Seen) -> Iterator[Cause]:
     """A slice says in one way which nodes have its devices."""
-    there = [name for name in _CHOICES if field_of(seen.value, name)]
+    there = [name for name in _CHOICES if field_of(seen.value, name) is not None]
     why = f"exactly one of {', '.join(f'`{name}`' for name in _CHOICES)} is required"
     if not there:
         yield causes.required(seen.path, why)
     elif len(there) > 1:
         shown = "{" + ", ".join(f"`{name}`" for name in there) + "}"
         yield causes.invalid(seen.path, shown, f"{why}, but multiple fields are set")
+
+
+@check
+def nodes_of_device(seen: Seen) -> Iterator[Cause]:
+    """A device says which nodes have it only if the slice leaves that to its devices."""
+    there = any(field_of(seen.value, name) is not None for name in _CHOICES[:3])
+    if there and not field_of(field_of(seen.root, "spec"), "perDeviceNodeSelection"):
+        why = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true"
+        yield causes.invalid(seen.path, None, f"{why} in the ResourceSlice spec")

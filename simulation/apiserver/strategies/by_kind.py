@@ -17,7 +17,7 @@ from simulation.apiserver.strategies.roles import BindingStrategy, RoleStrategy
 from simulation.apiserver.strategies.services import ServiceStrategy
 from simulation.apiserver.strategies.services_of_apis import ApiServiceStrategy
 from simulation.apiserver.strategies.strategy import Strategy
-from simulation.apiserver.strategies.volumes import VolumeStrategy
+from simulation.apiserver.strategies.volumes import ClaimStrategy, VolumeStrategy
 from simulation.apiserver.strategies.workloads import DaemonSetStrategy, JobStrategy, ReplicationControllerStrategy
 
 _STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
@@ -31,6 +31,7 @@ _STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
     "jobs.batch": JobStrategy,
     "limitranges": LimitRangeStrategy,
     "namespaces": NamespaceStrategy,
+    "persistentvolumeclaims": ClaimStrategy,
     "persistentvolumes": VolumeStrategy,
     "pods": PodStrategy,
     "replicationcontrollers": ReplicationControllerStrategy,

@@ -36,6 +36,8 @@ _OF_STATIC_PODS = {
 
 
 class PodStrategy(Strategy):
+    keeps_unknown = True
+
     def read(self, resource: ServedResource, value: Json) -> ApiStruct | None:
         try:
             return read_change_of_pod(value)

@@ -8,6 +8,7 @@ metadata; everything deeper, and the object before, is shared and must be replac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,6 +30,9 @@ from simulation.apiserver.versions.conversions import conversion_of
 class Strategy:
     """Without a resource there is no struct."""
 
+    keeps_unknown = False
+    """Whether fields that nobody knows stay, for a newer agent."""
+
     def __init__(self, core: Core, resource: ServedResource | None = None) -> None:
         self.core = core
         self._struct = None if resource is None else struct_of(resource)
@@ -39,7 +43,10 @@ class Strategy:
         """Types of fields, and unknown fields. Raises StatusError (400)."""
         read = self.read(call.resource, value)
         unknown = () if read is None or getattr(read, "unknown", None) is None else unknown_fields(read)
-        tell_of_unknown(call, [path.removeprefix("$.") for path in unknown])
+        paths = [path.removeprefix("$.") for path in unknown]
+        tell_of_unknown(call, paths)
+        for path in () if self.keeps_unknown else paths:
+            _drop(value, re.split(r"[.\[\]]+", path.removesuffix("]")))
 
     def knows_change_of_status(self, old: Version, status: Any) -> bool:
         """Whether an object that differs from `old` only in this status needs no `decode`."""
@@ -139,6 +146,20 @@ def twin_of(version: Version, resource: ServedResource, shape: Callable[[Json], 
         twin = _Twin(version.key, shown, version.revision, managed=version.managed, resource=resource)
         version.twin = twin
     return twin
+
+
+def _drop(value: Any, way: Sequence[str]) -> None:
+    """Take a field out of an object, which gets copies of what it shares."""
+    first, *rest = way
+    place: Any = int(first) if isinstance(value, list) and first.isdecimal() else first
+    try:
+        if not rest:
+            value.pop(place, None)
+            return
+        value[place] = value[place].copy()
+        _drop(value[place], rest)
+    except (AttributeError, KeyError, IndexError, TypeError):
+        return  # A name with a dot in it.
 
 
 def _metadata_of_status(resource: ServedResource, before: Json, value: Json) -> Json:

@@ -9,14 +9,25 @@ from simulation.apiserver.strategies.published import PublishedStrategy
 
 
 class JobStrategy(PublishedStrategy):
+    def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
+        """A Job without labels has those of its template, when it changes, too."""
+        super().default(call, before, value)
+        if before is not None:
+            _take_labels(value)
+
     def prepare(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         super().prepare(call, before, value)
         if before is None:
             select_own_pods(value)
-            template = value["spec"].get("template") if isinstance(value.get("spec"), dict) else None
-            labels = (template.get("metadata") or {}).get("labels") if isinstance(template, dict) else None
-            if labels and not value["metadata"].get("labels"):
-                value["metadata"]["labels"] = labels
+            _take_labels(value)
+
+
+def _take_labels(value: Json) -> None:
+    template = value["spec"].get("template") if isinstance(value.get("spec"), dict) else None
+    its = template.get("metadata") if isinstance(template, dict) else None
+    labels = its.get("labels") if isinstance(its, dict) else None
+    if labels and isinstance(labels, dict) and not value["metadata"].get("labels"):
+        value["metadata"]["labels"] = labels
 
 
 _GENERATION = "deprecated.daemonset.template.generation"

@@ -1,8 +1,9 @@
-"""Writes `simulation/apiserver/fields/types.json`: `python -m tools.field_types OPENAPI`.
+"""Writes `simulation/apiserver/fields/types.json`: `python -m tools.field_types OPENAPI KUBERNETES`.
 
-OPENAPI has the OpenAPI documents (version 3) that Kubernetes publishes, as for `tools.published_kinds`. Taken is how
-the fields of each served kind are owned: which are one value, which have items with owners of their own, and by which
-keys. `simulation/apiserver/fields/published.py` says how a field is written there. Types are written one a line.
+OPENAPI has the OpenAPI documents (version 3) that Kubernetes publishes, as for `tools.published_kinds`. KUBERNETES has
+its sources, which say what Go leaves out. Taken is how the fields of each served kind are owned: which are one value,
+which have items with owners of their own, and by which keys. `simulation/apiserver/fields/published.py` says how a
+field is written there. Types are written one a line.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from tools.go_sources import left_out_fields
 from tools.published_kinds import REFERENCE, RESOURCES, ROOT, SCALE, api_kind, kind_of, kinds_of
 
 TYPES = ROOT / "fields/types.json"
@@ -33,8 +35,8 @@ NULL_TIMES = {"core.v1.PodCondition": ("lastProbeTime", "lastTransitionTime")}
 Json = Mapping[str, Any]
 
 
-def main(directory: Path) -> None:
-    """Read the documents, and write the file."""
+def main(directory: Path, kubernetes: Path) -> None:
+    """Read the documents and the sources, and write the file."""
     published: dict[str, Json] = {}
     for file in sorted(directory.glob("*.json")):
         published |= json.loads(file.read_text()).get("components", {}).get("schemas", {})
@@ -51,9 +53,17 @@ def main(directory: Path) -> None:
     types = {short(name): written[name] for name in sorted(written)}
     for name, times in NULL_TIMES.items():
         types[name] |= dict.fromkeys(times, "=null")
+    mark_left_out(types, left_out_fields(kubernetes))
     lines = [f"{json.dumps(name)}: {json.dumps(fields)}" for name, fields in types.items()]
     known = json.dumps({kind: short(name) for kind, name in sorted(kinds.items())})
     TYPES.write_text('{"kinds": ' + known + ',\n"types": {\n' + ",\n".join(lines) + "\n}}\n")
+
+
+def mark_left_out(types: dict[str, dict[str, str]], left_out: Mapping[str, set[str]]) -> None:
+    """Say of the values that have one owner which of them are not there if they are zero."""
+    for name, fields in types.items():
+        marked = left_out.get(name, set())
+        fields |= {field: "-" for field, text in fields.items() if text == "" and field in marked}
 
 
 def fields_of(schema: Json, published: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
@@ -115,7 +125,7 @@ def reference_in(text: str) -> str:
     name = text.lstrip("+")
     while name.startswith(("[", "{")):
         name = name.partition("]" if name[0] == "[" else "}")[2]
-    return "" if name[:1] in ("", "=", "?") else whole(name)
+    return "" if name[:1] in ("", "=", "?", "-") else whole(name)
 
 
 def short(text: str) -> str:
@@ -131,4 +141,4 @@ def whole(name: str) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -6,6 +6,7 @@
 | text of a field | its values |
 |---|---|
 | empty | are owned as a whole |
+| `-` | are owned as a whole; Go leaves out the zero of its type |
 | `NAME` | are of that type |
 | `{}TEXT` | are maps; each value has an owner of its own |
 | `{!}` | are maps, which are owned as a whole |
@@ -50,6 +51,7 @@ def metadata_type() -> FieldType:
 
 
 _NULL = (type(None),)
+_ZERO = (bool, int, float, str, *_NULL)
 _LIST, _MAP = (list, *_NULL), (dict, *_NULL)
 """Null, an empty list and an empty map are nothing to Go; an empty struct is something."""
 
@@ -79,6 +81,8 @@ def _types() -> Mapping[str, FieldType]:
 def _type_of(text: str, types: Mapping[str, FieldType]) -> FieldType:
     if text == "":
         return FieldType(left_out=_NULL)
+    if text == "-":
+        return FieldType(left_out=_ZERO)
     if text == "?":
         return ANYTHING
     if text == "{!}":

@@ -326,3 +326,20 @@ def test_the_data_of_an_object_has_at_most_one_mebibyte(kind: str, field: str) -
     refused = server.ask("POST", path, {"metadata": {"name": "large"}, name: {"a": full, "b": "eA=="}})
     cause = refused.value["details"]["causes"][0]
     assert (refused.code, cause["reason"], cause["field"]) == (422, "FieldValueTooLong", field)
+
+
+def test_zeros_that_go_leaves_out_are_not_stored_and_those_of_pointers_are() -> None:
+    server = Server()
+    zeros = {"stdin": False, "tty": False, "workingDir": "", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    zeros["volumeMounts"][0]["readOnly"] = False
+    volumes = [{"name": "v", "emptyDir": {"medium": ""}}]
+    spec = {"hostNetwork": False, "hostPID": False, "nodeName": "", "volumes": volumes}
+    kept = {"automountServiceAccountToken": False, "terminationGracePeriodSeconds": 0, "shareProcessNamespace": False}
+    containers = [{"name": "main", "image": "i", **zeros}]
+    body = {"metadata": {"name": "web"}, "spec": {"containers": containers, **spec, **kept}}
+    made = server.ask("POST", PODS, body).value["spec"]
+    assert made.keys().isdisjoint(("hostNetwork", "hostPID", "nodeName"))
+    assert made["containers"][0].keys().isdisjoint(("stdin", "tty", "workingDir"))
+    assert made["containers"][0]["volumeMounts"] == [{"name": "v", "mountPath": "/v"}]
+    assert made["volumes"] == [{"name": "v", "emptyDir": {}}]
+    assert {name: made[name] for name in kept} == kept

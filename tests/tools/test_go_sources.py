@@ -1,0 +1,30 @@
+"""What the sources of Kubernetes say of zeros."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.go_sources import left_out_fields
+
+TYPES = """package v1
+
+type Common struct {
+\t// Image of it.
+\tImage string `json:"image,omitempty" protobuf:"bytes,1,opt,name=image"`
+}
+
+type Thing struct {
+\tCommon `json:",inline"`
+\tName   string  `json:"name"`
+\tTTY    bool    `json:"tty,omitempty"`
+\tOwn    *bool   `json:"own,omitempty"`
+\tParts  []Part  `json:"parts,omitempty"`
+}
+"""
+
+
+def test_fields_that_are_no_pointers_and_may_be_omitted_are_left_out_if_they_are_zero(tmp_path: Path) -> None:
+    place = tmp_path / "staging/src/k8s.io/api/core/v1"
+    place.mkdir(parents=True)
+    (place / "types.go").write_text(TYPES)
+    assert left_out_fields(tmp_path)["core.v1.Thing"] == {"tty", "image"}

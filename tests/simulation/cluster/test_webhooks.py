@@ -131,6 +131,26 @@ def test_mutating_webhooks_come_first_and_change_the_object(shared: Cluster, cor
     shared.until(lambda: core.read_namespaced_pod(made.metadata.name, "default").status.phase == "Running")
 
 
+def test_webhooks_see_and_change_an_object_in_the_version_of_the_request(shared: Cluster, hook: Hook) -> None:
+    autoscalers = {"apiGroups": ["autoscaling"], "apiVersions": ["v1"], "resources": ["horizontalpodautoscalers"]}
+    rule = {**autoscalers, "operations": ["CREATE", "UPDATE"]}
+    register(shared, hook, "mutating", rule, name="target.example.com")
+    register(shared, hook, rule=rule)
+    more = {"op": "replace", "path": "/spec/targetCPUUtilizationPercentage", "value": 33}
+    hook.answer = lambda request: patch_of(more) if len(hook.asked) == 1 else {"allowed": True}
+    old, new = (getattr(client, f"Autoscaling{version}Api")(shared.kubernetes()) for version in ("V1", "V2"))
+    target = {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"}
+    spec = {"maxReplicas": 3, "scaleTargetRef": target, "targetCPUUtilizationPercentage": 50}
+    made = old.create_namespaced_horizontal_pod_autoscaler("default", {"metadata": {"name": "web"}, "spec": spec})
+    assert made.spec.target_cpu_utilization_percentage == 33
+    (metric,) = new.read_namespaced_horizontal_pod_autoscaler("web", "default").spec.metrics
+    assert (metric.resource.name, metric.resource.target.average_utilization) == ("cpu", 33)
+    old.patch_namespaced_horizontal_pod_autoscaler("web", "default", {"spec": {"maxReplicas": 4}})
+    reviewed = hook.asked[-1]
+    seen = [reviewed[name]["spec"] for name in ("oldObject", "object")]
+    assert [(one["maxReplicas"], one["targetCPUUtilizationPercentage"]) for one in seen] == [(3, 33), (4, 33)]
+
+
 def test_changes_and_deletions_are_reviewed_with_the_old_object(shared: Cluster, core: Any, hook: Hook) -> None:
     register(shared, hook, rule={"operations": ["UPDATE", "DELETE"], "resources": ["configmaps"]})
     core.create_namespaced_config_map("default", {"metadata": {"name": "one"}, "data": {"a": "1"}})

@@ -10,12 +10,16 @@ from simulation.apiserver.kinds import definitions
 from simulation.apiserver.kinds.catalog import Catalog
 from simulation.apiserver.kinds.table import DEFINITIONS
 from simulation.apiserver.pipeline.context import Context, Follower
+from simulation.apiserver.pipeline.write import write_value
+from simulation.apiserver.requests.calls import ApiRequest, Target, call_to
 from simulation.apiserver.status import Json
 from simulation.apiserver.store.store import Version
 from simulation.apiserver.strategies.converted import ConvertedStrategy
 from simulation.apiserver.strategies.definitions import CLEANUP, with_condition
 from simulation.apiserver.strategies.described import DescribedStrategy
 from simulation.apiserver.verbs.delete import empty
+
+_MANAGER = "kube-apiserver"
 
 
 class DefinitionController(Follower):
@@ -26,6 +30,28 @@ class DefinitionController(Follower):
         self._strategies: dict[str, DescribedStrategy] = {}
 
     def created(self, version: Version) -> None:
+        self._serve(version)
+        self._accept(version)
+
+    def _accept(self, version: Version) -> None:
+        """Accept the names, and establish the definition: two writes, as upstream's controllers do."""
+        spec, now = version.object["spec"], self._context.core.timestamp()
+        words = "the initial names have been accepted"
+        for kind, reason, message in (
+            ("NamesAccepted", "NoConflicts", "no conflicts found"),
+            ("Established", "InitialNamesAccepted", words),
+        ):
+            status = {**version.object["status"], "acceptedNames": spec["names"]}
+            status = with_condition(status, now, kind, reason, message)
+            version = self._write_status(version, status)
+
+    def _write_status(self, version: Version, status: Json) -> Version:
+        target = Target(DEFINITIONS, "", version.name, "status", DEFINITIONS.subresources["status"])
+        call = call_to(target, ApiRequest("PUT", "", user_agent=_MANAGER), "update", {})
+        value = {**version.object, "metadata": dict(version.object["metadata"]), "status": status}
+        return write_value(self._context, call, version, value)
+
+    def _serve(self, version: Version) -> None:
         name, spec = version.name, version.object["spec"]
         self._catalog.define(name, definitions.resources_of(spec))
         strategy = self._strategies[name] = self._strategy(spec)
@@ -45,7 +71,7 @@ class DefinitionController(Follower):
             if not definitions.is_true(new.object, "Terminating"):
                 self._begin_end(new)
         elif new.object["spec"] != old.object["spec"]:
-            self.created(new)
+            self._serve(new)
 
     def removed(self, last: Version) -> None:
         self._catalog.define(last.name, ())

@@ -39,6 +39,8 @@ def remove(context: Context, call: ResourceCall, old: Version, options: Json) ->
     if call.dry_run:
         return _gone(context, call, old)
     finalizers = old.object["metadata"].get("finalizers")
+    if added := [name for name in strategy.holders(old) if name not in (finalizers or ())]:
+        finalizers = [*(finalizers or ()), *added]
     if context.core.collects_garbage:
         finalizers = finalizers_for(_policy(call, options, finalizers or ()), finalizers or ())
     if grace_s or finalizers:

@@ -11,6 +11,7 @@ from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.schemas.shapes import pruned, with_defaults
 from simulation.apiserver.schemas.structural import DEFINITION, SCHEMA, causes_of, places_not_read, places_of_cel
 from simulation.apiserver.status import Json, invalid
+from simulation.apiserver.store.store import Version
 from simulation.apiserver.strategies.strategy import Strategy, tell_of_unknown
 from simulation.validations.judge import causes_of_rules, places_not_evaluated
 
@@ -40,19 +41,19 @@ class DefinitionStrategy(Strategy):
         super().prepare(call, before, value)
         spec = value["spec"]
         if before is None:
-            _hold(value["metadata"])
-            names = {"storedVersions": [definitions.storage_version(spec)], "acceptedNames": spec["names"]}
-            now, words = self.core.timestamp(), "the initial names have been accepted"
-            status = with_condition(names, now, "NamesAccepted", "NoConflicts", "no conflicts found")
-            value["status"] = with_condition(status, now, "Established", "InitialNamesAccepted", words)
+            # The controller accepts the names.
+            status = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}}
+            value["status"] = {**status, "storedVersions": [definitions.storage_version(spec)]}
         elif call.target.subresource:
             value.setdefault("status", before["status"])
         else:
-            if "deletionTimestamp" not in before["metadata"]:
-                _hold(value["metadata"])
             stored, storage = before["status"]["storedVersions"], definitions.storage_version(spec)
             versions = stored if storage in stored else [*stored, storage]
             value["status"] = {**before["status"], "storedVersions": versions, "acceptedNames": spec["names"]}
+
+    def holders(self, old: Version) -> tuple[str, ...]:
+        """The first deletion keeps the definition until its objects are gone."""
+        return () if "deletionTimestamp" in old.object["metadata"] else (CLEANUP,)
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         causes = list(definitions.faults_of(value))
@@ -85,13 +86,6 @@ def with_condition(status: Json, now: str, kind: str, reason: str, message: str)
     condition = {"type": kind, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
     others = (each for each in status.get("conditions") or () if each.get("type") != kind)
     return {**status, "conditions": [*others, condition]}
-
-
-def _hold(metadata: Json) -> None:
-    """Keep the definition until its objects are gone."""
-    finalizers = metadata.get("finalizers") or []
-    if CLEANUP not in finalizers:
-        metadata["finalizers"] = [*finalizers, CLEANUP]
 
 
 def _schemas(definition: Json) -> list[tuple[str, Json]]:

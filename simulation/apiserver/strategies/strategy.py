@@ -103,6 +103,10 @@ class Strategy:
         """Seconds that the object stays after a DELETE; 0 for none."""
         return 0
 
+    def holders(self, old: Version) -> tuple[str, ...]:
+        """Finalizers that a deletion adds."""
+        return ()
+
     def is_told_first(self, old: Version) -> bool:
         """Whether watchers get a deletion with a grace of 0 before the object is removed at once."""
         return False

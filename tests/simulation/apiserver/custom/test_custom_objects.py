@@ -344,7 +344,8 @@ def test_the_scale_of_an_object_that_lacks_replicas_is_changed_by_saying_some() 
     server = defined(version(schema=bare))
     make(server)
     path = f"{WIDGETS}/lamp/scale"
-    for nothing in ({}, {"spec": {}}):
+    silent: tuple[Any, ...] = ({}, {"spec": {}})
+    for nothing in silent:
         refused = server.ask("PATCH", path, nothing, content_type=MERGE)
         assert (refused.code, refused.message) == (400, 'the spec replicas field ".spec.replicas" cannot be empty')
     assert server.ask("PUT", path, {"spec": {"replicas": 1}}).code == 400, "an update says its name"

@@ -28,8 +28,13 @@ ONE = f"{DEFINITIONS}/{NAME}"
 
 
 def test_a_definition_is_established_when_the_answer_comes() -> None:
-    made = define(Server(), names={"shortNames": ["wd"]}).value
-    status = made["status"]
+    server = Server()
+    made = define(server, names={"shortNames": ["wd"]}).value
+    assert made["status"]["conditions"] is None, "the answer is from before, as that of a real server"
+    found = server.get(ONE).value
+    status = found["status"]
+    (by_server,) = (one for one in found["metadata"]["managedFields"] if one["manager"] == "kube-apiserver")
+    assert by_server["subresource"] == "status"
     assert [(each["type"], each["status"], each["reason"]) for each in status["conditions"]] == [
         ("NamesAccepted", "True", "NoConflicts"),
         ("Established", "True", "InitialNamesAccepted"),
@@ -228,17 +233,19 @@ def test_a_deleted_definition_waits_for_its_objects_and_accepts_no_new_ones() ->
     assert server.get(ONE).code == 404
 
 
-def test_a_definition_that_is_replaced_by_one_without_finalizers_keeps_its_own() -> None:
+def test_a_definition_gets_a_finalizer_with_its_deletion_and_goes_after_its_last_object() -> None:
     server = defined()
     make(server)
     body = definition()
     assert "must be specified for an update" in server.ask("PUT", ONE, body).message
     body["metadata"]["resourceVersion"] = server.get(ONE).value["metadata"]["resourceVersion"]
     replaced = server.ask("PUT", ONE, body)
-    assert (replaced.code, len(replaced.value["metadata"]["finalizers"])) == (200, 1)
+    assert (replaced.code, "finalizers" in replaced.value["metadata"]) == (200, False)
     watched = server.watch(WIDGETS)
-    server.ask("DELETE", ONE)
+    marked = server.ask("DELETE", ONE)
+    assert marked.value["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     assert watched.told == ["ADDED lamp", "DELETED lamp"]
+    assert server.get(ONE).code == 404
 
 
 def test_a_trial_defines_nothing() -> None:

@@ -147,7 +147,8 @@ class Stream:
 class Output(Protocol):
     """Where a watch is written. Raises ConnectionError when nobody listens."""
 
-    response: web.StreamResponse
+    @property
+    def response(self) -> web.StreamResponse: ...
 
     async def write(self, data: bytes) -> None:
         """Write whole lines."""

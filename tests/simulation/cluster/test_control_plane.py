@@ -63,6 +63,7 @@ def test_only_real_time_is_taken(tmp_path: Path, more: dict[str, str]):
         memory="16Gi",
         pods_per_node=110,
         rbac=False,
+        tls=True,
         control_plane=str(folder(tmp_path, "#!/bin/sh\n")),
     )
     with pytest.raises(OrderError, match="a real control plane knows real time only"):

@@ -59,7 +59,7 @@ def session(found: Cluster, path: str, use: Use, protocol: str = SPOKEN[0]) -> A
     async def run() -> Any:
         async with (
             aiohttp.ClientSession() as client,
-            client.ws_connect(f"{found.url}{PODS}/{path}", protocols=[protocol], ssl=trusting(found)) as socket,
+            client.ws_connect(f"{found.url}{PODS}/{path}", protocols=[protocol], ssl=trusting(found) or True) as socket,
         ):
             assert socket.protocol == protocol
             return await use(Session(socket))
@@ -77,7 +77,7 @@ def refusal(found: Cluster, path: str, headers: dict[str, str]) -> tuple[int, st
     async def run() -> Any:
         async with (
             aiohttp.ClientSession() as client,
-            client.get(f"{found.url}{PODS}/{path}", headers=headers, ssl=trusting(found)) as got,
+            client.get(f"{found.url}{PODS}/{path}", headers=headers, ssl=trusting(found) or True) as got,
         ):
             return await got.json()
 

@@ -51,7 +51,7 @@ class World:
     def __init__(self, front: Front, hook: Hook) -> None:
         self.front, self.hook = front, hook
         hook.answer = all_converted
-        self.client = {"url": f"{hook.url}/convert", "caBundle": hook.bundle}
+        self.client: Json = {"url": f"{hook.url}/convert", "caBundle": hook.bundle}
         answer = self.define(STORED, OTHER)
         assert answer.code == 201, answer.value
 

@@ -86,6 +86,8 @@ def text_of(field: Json, published: Mapping[str, Json]) -> str:
     name = next((part["$ref"].removeprefix(REFERENCE) for part in parts if "$ref" in part), "")
     if field.get("x-kubernetes-map-type") == "atomic":
         return "" if name else "{!}"
+    if name and field.get("x-kubernetes-map-type") == "granular" and published[name].get("properties"):
+        return name  # Whatever its type says.
     if name:
         return _text_of_type(name, published)
     kind = field.get("type", "")

@@ -69,6 +69,8 @@ class ServedResource(msgspec.Struct, frozen=True, eq=False, weakref=True, forbid
     """The status of every new object, whatever the client sends."""
     keeps_first_status: bool = False
     """Whether a client may set the status of a new object."""
+    dropped: tuple[str, ...] = ()
+    """Dotted paths of fields whose feature is off by default, `*` for each item: they are not stored."""
     nulls: tuple[str, ...] = ()
     """Dotted paths of lists that are null where they are empty, as Go writes some."""
     kind_group: str = ""

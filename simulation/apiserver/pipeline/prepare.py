@@ -5,6 +5,7 @@ The preconditions of a change are checked here, too (409).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simulation.apiserver.kinds.table import ServedResource
@@ -38,7 +39,7 @@ def _prepare_new(this: Write) -> None:
     if this.call.request.admission is not None:
         this.call.request.admission.keep(metadata)
     this.strategy.prepare(this.call, None, this.value)
-    _write_nulls(this)
+    _settle(this)
 
 
 def _prepare_change(this: Write, before: Json) -> None:
@@ -52,7 +53,7 @@ def _prepare_change(this: Write, before: Json) -> None:
         check_version(resource, call.name, was, metadata, patched=call.request.method == "PATCH")
         keep_old(was, metadata)
     this.strategy.prepare(call, before, this.value)
-    _write_nulls(this)
+    _settle(this)
     if resource.generation and call.target.subresource != "status" and _is_new_generation(resource, before, this.value):
         metadata = this.value["metadata"]
         metadata["generation"] = metadata.get("generation", 0) + 1
@@ -69,9 +70,31 @@ def _is_new_generation(resource: ServedResource, before: Json, value: Json) -> b
     return False
 
 
-def _write_nulls(this: Write) -> None:
+def _settle(this: Write) -> None:
+    """Write nulls as Go does, and drop fields of features that are off.
+
+    Who has sent one owns it nevertheless.
+    """
     for path in this.call.resource.nulls:
         _empty_to_null(this.value, path.split("."))
+    for path in this.call.resource.dropped:
+        *way, last = path.split(".")
+        changed = _without(this.value, way, last)
+        if changed is not this.value:
+            this.value[way[0]] = changed[way[0]]
+
+
+def _without(value: Any, way: Sequence[str], last: str) -> Any:
+    """The value without that field below; itself where there is none."""
+    if isinstance(value, list) and way and way[0] == "*":
+        items = [_without(item, way[1:], last) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if not isinstance(value, dict):
+        return value
+    if not way:
+        return {name: part for name, part in value.items() if name != last} if last in value else value
+    below = _without(value.get(way[0]), way[1:], last)
+    return value if below is value.get(way[0]) else {**value, way[0]: below}
 
 
 def _empty_to_null(value: Json, way: list[str]) -> None:

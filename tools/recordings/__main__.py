@@ -15,6 +15,7 @@ import ssl
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,9 @@ def main() -> int:
     plane = ControlPlane(found, directory, wall_ns(), scheduler=False, accounts=True)
     try:
         loop.submit(plane.begin()).result()
-        send = _sender(plane, Path(directory))
-        _record(send, options.to, options.only)
-        _record_written(send, partial(_wait, loop), options.to, options.only)
+        with _sender(plane, Path(directory)) as send:
+            _record(send, options.to, options.only)
+            _record_written(send, partial(_wait, loop), options.to, options.only)
     finally:
         loop.submit(plane.end()).result()
         shutil.rmtree(directory, ignore_errors=True)
@@ -124,14 +125,15 @@ def _resources(send: Send) -> Iterator[Resource]:
                 )
 
 
-def _sender(plane: ControlPlane, directory: Path) -> Send:
+def _sender(plane: ControlPlane, directory: Path) -> AbstractContextManager[Send]:
     """Sends as admin, on one connection."""
     context = ssl.create_default_context(cafile=plane.files.authority)
     context.load_cert_chain(plane.authority.client_file(directory, *ADMIN))
     return sender_to(plane.url, context)
 
 
-def sender_to(url: str, context: ssl.SSLContext | None) -> Send:
+@contextmanager
+def sender_to(url: str, context: ssl.SSLContext | None) -> Iterator[Send]:
     """Sends to the server at that address, on one connection."""
     place = urlsplit(url)
     host, port = place.hostname or "", place.port
@@ -153,7 +155,10 @@ def sender_to(url: str, context: ssl.SSLContext | None) -> Send:
         warnings = tuple(response.headers.get_all("Warning") or ())
         return Answer(response.status, _value(text), warnings)
 
-    return send
+    try:
+        yield send
+    finally:
+        line.close()
 
 
 def _value(text: bytes) -> Any:

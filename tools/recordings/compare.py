@@ -96,7 +96,8 @@ def embedded() -> Iterator[Send]:
     front = HttpFront(ApiServer(clock, Options(storage_protection=False, quota_usage=False)), loop)
     front.start()
     try:
-        yield sender_to(front.url, None)
+        with sender_to(front.url, None) as send:  # A front that closes waits for its connections.
+            yield send
     finally:
         front.close()
         clock.close()

@@ -23,7 +23,10 @@ _INLINE = re.compile(r'^\s+(\w+)\s+`json:",inline"', re.MULTILINE)
 
 
 def left_out_fields(kubernetes: Path) -> dict[str, set[str]]:
-    """Type -> the fields that Go leaves out if they have their zero value. Lists and maps are not among them."""
+    """Type -> the fields that Go leaves out if they have their zero value.
+
+    Lists and maps are not among them.
+    """
     found: dict[str, set[str]] = {}
     for folder, beginning in PACKAGES.items():
         place = kubernetes / "staging/src/k8s.io" / folder

@@ -330,7 +330,12 @@ def test_the_data_of_an_object_has_at_most_one_mebibyte(kind: str, field: str) -
 
 def test_zeros_that_go_leaves_out_are_not_stored_and_those_of_pointers_are() -> None:
     server = Server()
-    zeros = {"stdin": False, "tty": False, "workingDir": "", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    zeros: dict[str, Any] = {
+        "stdin": False,
+        "tty": False,
+        "workingDir": "",
+        "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+    }
     zeros["volumeMounts"][0]["readOnly"] = False
     volumes = [{"name": "v", "emptyDir": {"medium": ""}}]
     spec = {"hostNetwork": False, "hostPID": False, "nodeName": "", "volumes": volumes}

@@ -19,6 +19,7 @@ PACKAGES = {
 """Folder below `staging/src/k8s.io` -> the beginning of the names of its types in `fields/types.json`."""
 _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^\s+\w+\s+([^\s*\[{]+)\s+`json:"(\w+),omitempty"', re.MULTILINE)
+_STRUCTS = re.compile(r".*\b(MicroTime|Time|Duration|Quantity|IntOrString|RawExtension|JSON)")
 _INLINE = re.compile(r'^\s+(\w+)\s+`json:",inline"', re.MULTILINE)
 
 
@@ -41,4 +42,6 @@ def _structs(text: str) -> Iterator[tuple[str, set[str]]]:
     bodies: Mapping[str, str] = dict(_STRUCT.findall(text))
     for name, body in bodies.items():
         inner = [bodies[other] for other in _INLINE.findall(body) if other in bodies]
-        yield name, {field for part in (body, *inner) for _, field in _FIELD.findall(part)}
+        found = [pair for part in (body, *inner) for pair in _FIELD.findall(part)]
+        # A struct is never left out, and of a time that is empty text a server says that it is none.
+        yield name, {field for kind, field in found if kind not in bodies and not _STRUCTS.fullmatch(kind)}

@@ -19,6 +19,8 @@ type Thing struct {
 \tTTY    bool    `json:"tty,omitempty"`
 \tOwn    *bool   `json:"own,omitempty"`
 \tParts  []Part  `json:"parts,omitempty"`
+\tAt     metav1.Time `json:"at,omitempty"`
+\tOther  Common  `json:"other,omitempty"`
 }
 """
 

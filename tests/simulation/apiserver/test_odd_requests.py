@@ -99,3 +99,15 @@ def test_an_amount_that_is_no_quantity_is_refused_by_its_path(group: str, resour
     answer = Server().ask("POST", PODS, msgspec.json.encode(made))
     assert answer.code == 400, answer.value
     assert f"spec.containers.resources.{group}" in answer.value["message"]
+
+
+def test_a_pod_is_refused_in_the_words_of_kubernetes() -> None:
+    made = pod("odd")
+    made["spec"]["containers"][0] |= {"volumeMounts": [{"name": "none", "mountPath": "/x"}], "livenessProbe": {}}
+    answer = Server().ask("POST", PODS, msgspec.json.encode(made))
+    assert answer.code == 422
+    at = "spec.containers[0]"
+    assert [(one["field"], one["message"]) for one in answer.value["details"]["causes"]] == [
+        (f"{at}.volumeMounts[0].name", 'Not found: "none"'),
+        (f"{at}.livenessProbe", "Required value: must specify a handler type"),
+    ]

@@ -70,6 +70,25 @@ def test_what_may_not_change_is_compared_as_go_compares(rule: Any, now: Any, was
     assert told(rule, now, was) == causes
 
 
+def test_of_several_sources_the_first_is_judged_and_the_others_are_refused() -> None:
+    types = {"emptyDir": "EmptyDirVolume", "nfs": "NfsVolume"}
+    rule = {"one_of": {"types": types, "more": "one is enough", "none": "none is too few"}}
+    assert told(rule, {"nfs": {"path": "/", "server": ""}}) == ["nfs.server: Required value"]
+    assert told(rule, {"emptyDir": {}, "nfs": {}}) == ["nfs: Forbidden: one is enough"]
+    assert told(rule, {"a": 1}) == [": Required value: none is too few"]
+
+
+def test_a_refused_change_shows_what_differs() -> None:
+    (said,) = told({"at": "a", "immutable": "no", "differs": True}, {"a": 2}, {"a": 1})
+    assert said == "a: Forbidden: no\n@@ -1 +1 @@\n-1\n+2\n"
+
+
+def test_a_rule_of_some_kinds_is_for_those_alone() -> None:
+    rule = {"at": "a", "kinds": ["Pod"], "wrong": "no"}
+    assert told(rule, {"kind": "Job", "a": 1}) == []
+    assert told(rule, {"kind": "Pod", "a": 1}) == ["a: Invalid value: 1: no"]
+
+
 def test_the_data_names_only_what_there_is() -> None:
     types, kinds = known_rules()
     rules = [rule for one in (*types.values(), *(kind.rules for kind in kinds.values())) for rule in one]

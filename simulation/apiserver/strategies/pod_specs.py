@@ -6,6 +6,8 @@ changed. The caches are bounded and keep the newest. Pure.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from config.caches import MIB, KeptBytes
@@ -24,6 +26,9 @@ SPECS_BYTES, SPEC_BYTES = 16 * MIB, MIB
 _worked: ByIdentity[WorkedSpec] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
 """What is known of a shared spec, which comes again at the next place of the pipeline."""
 _judged: ByIdentity[tuple[Cause, ...]] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
+_TOKEN = b'"kube-api-access-"'
+_DRAWN = re.compile(rb'"kube-api-access-[a-z0-9]{5}"')
+"""The volume with the token of a pod has a drawn name, by which pods of one template differ."""
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _encode = msgspec.json.Encoder().encode
 
@@ -52,12 +57,13 @@ def causes_of_spec(spec: Json) -> tuple[Cause, ...]:
     """The faults of a complete spec of a pod."""
     found = _judged.get(spec)
     if found is None:
-        text = _encode(spec)
+        text = _DRAWN.sub(_TOKEN, _encode(spec))
         try:
             found = _judged_texts[text]
         except KeyError:
-            causes = tuple(causes_of_type("Pod", {"kind": "Pod", "spec": spec}))
-            found = _judged_texts.keep(text, causes, in_memory_bytes(len(text)))
+            found = tuple(causes_of_type("Pod", {"kind": "Pod", "spec": spec}))
+            if not found:
+                _judged_texts.keep(text, found, in_memory_bytes(len(text)))
         _judged.put(spec, found)
     return found
 

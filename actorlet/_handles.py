@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from actorlet._cluster_process import ClusterError
@@ -31,6 +30,8 @@ def learn_lightkube() -> None:
 
     Two threads that are the first to decode a type crash Python (msgspec 0.22). It takes 0.3 s, once in a process.
     """
+    from pkgutil import iter_modules  # most tests have no lightkube
+
     resources = import_module("lightkube.resources")
     try:
         decode_list = import_module("lightkube.core.decoders").decode_list

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from simulation.chance.chance import Chance
 from simulation.cri.behaviour_values import size_bytes
-from simulation.greedy.pods import drawn_field, greedy_pod
+from simulation.greedy.pods import LATER, drawn_field, greedy_pod
 from simulation.greedy.recipes import KEY, OBJECT
 from simulation.scenarios.pods import ANY_FIELD, PodMix, annotations_of, body_of
 from simulation.scenarios.scenario import Scenario
@@ -26,8 +26,6 @@ CONTENT = "x" * 4096
 """What the ConfigMap and the Secret of greedy pods hold. 20,000 paths that show it take 80 MiB."""
 TOLD_TURNS = 4
 UID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-LATER = "ephemeralContainers"
-"""A part of the spec that no pod may be created with."""
 
 Json = dict[str, Any]
 

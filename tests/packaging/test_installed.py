@@ -32,6 +32,7 @@ OWNER = "the user"
 """
 TEST_OF_THE_USER = """
 import json
+import ssl
 import sys
 from urllib.request import urlopen
 
@@ -45,7 +46,8 @@ from actorlet.testing import Cluster, ClusterError
 def test_with_a_cluster(simulated_cluster: Cluster) -> None:
     web = simulated_cluster.load("web", 3)
     simulated_cluster.until(lambda: web.ready == 3)
-    with urlopen(f"{simulated_cluster.url}/api/v1/nodes") as answer:
+    trusted = ssl.create_default_context(cafile=simulated_cluster.certificate_authority)
+    with urlopen(f"{simulated_cluster.url}/api/v1/nodes", context=trusted) as answer:
         assert len(json.load(answer)["items"]) == 2
     with pytest.raises(ClusterError, match="there is no node 'node-9'"):
         simulated_cluster.kill_node("node-9")

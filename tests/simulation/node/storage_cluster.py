@@ -43,7 +43,7 @@ class StorageCluster(Cluster):
 
     def csi_drivers(self) -> list[str]:
         node = self.csi_node()
-        return [each["name"] for each in node["spec"].get("drivers", [])] if node else []
+        return [each["name"] for each in node["spec"].get("drivers") or []] if node else []
 
     def csi_node(self) -> dict[str, Any] | None:
         items = self.ask("GET", f"{STORAGE}/csinodes")["items"]

@@ -75,10 +75,14 @@ def test_a_volume_that_cannot_be_used_here_says_why(volume: dict[str, Any], text
     assert cluster.node.containers() == ()
 
 
+IS_LINUX = {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}
+ON_ANY_LINUX = {"required": {"nodeSelectorTerms": [{"matchExpressions": [IS_LINUX]}]}}
+
+
 @pytest.mark.parametrize(
     "source",
     [
-        {"local": {"path": "/mnt/disk"}},
+        {"local": {"path": "/mnt/disk"}, "nodeAffinity": ON_ANY_LINUX},
         {"nfs": {"server": "files.example.com", "path": "/export"}},
         {"hostPath": {"path": "/srv/data"}},
         {"gcePersistentDisk": {"pdName": "disk"}},

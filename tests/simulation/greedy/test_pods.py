@@ -9,9 +9,10 @@ import pytest
 
 from actors.kernel import SimulatedDispatcher
 from simulation.apiserver.requests.answers import JsonAnswer, ObjectAnswer
+from simulation.apiserver.requests.bodies import MERGE
 from simulation.apiserver.requests.calls import ApiRequest
 from simulation.apiserver.server import ApiServer
-from simulation.greedy.pods import drawn_field, greedy_pod
+from simulation.greedy.pods import LATER, drawn_field, greedy_pod
 from simulation.greedy.recipes import LeftOutError
 from simulation.greedy.templates import Json
 
@@ -20,8 +21,13 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 def stored_bytes(pod: Json) -> int:
-    """How large an API server keeps it, as JSON."""
-    answer = ApiServer(SimulatedDispatcher(0)).handle(ApiRequest("POST", PODS, (), msgspec.json.encode(pod)))
+    """How large an API server keeps it, as JSON. Ephemeral containers come with an update."""
+    server, spec = ApiServer(SimulatedDispatcher(0)), dict(pod["spec"])
+    later = {"spec": {LATER: spec.pop(LATER, [])}}
+    answer = server.handle(ApiRequest("POST", PODS, (), msgspec.json.encode({**pod, "spec": spec})))
+    if later["spec"][LATER]:
+        path = f"{PODS}/{pod['metadata']['name']}/{LATER.lower()}"
+        answer = server.handle(ApiRequest("PATCH", path, (), msgspec.json.encode(later), MERGE))
     assert isinstance(answer, JsonAnswer | ObjectAnswer)
     assert answer.code < 300, answer.body()
     return len(answer.body())

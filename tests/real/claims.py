@@ -10,6 +10,10 @@ from config.objects import PersistentVolumeClaim
 from runtime.api import PatchType, get, patch
 from tests.real.cluster import ANSWER_S, Cluster
 
+IS_LINUX = {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}
+ON_ANY_LINUX = {"required": {"nodeSelectorTerms": [{"matchExpressions": [IS_LINUX]}]}}
+"""A local volume must say where it is."""
+
 
 def claim(cluster: Cluster, name: str, path: Path | str, *, mode: str = "Filesystem", **spec: Any) -> dict[str, Any]:
     """A claim that is bound to a local volume at `path`; a pod's volume of that name for it."""
@@ -24,5 +28,6 @@ def claim(cluster: Cluster, name: str, path: Path | str, *, mode: str = "Filesys
     found: PersistentVolumeClaim = main.call(get(PERSISTENT_VOLUME_CLAIMS, "default", name)).result(ANSWER_S)
     holder = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name, "uid": found.metadata.uid}
     source = {"local": {"path": str(path)}, "capacity": size, "accessModes": ["ReadWriteOnce"], "claimRef": holder}
-    cluster.create(PERSISTENT_VOLUMES, f"pv-{name}", spec={**source, "volumeMode": mode, **spec})
+    place = {"nodeAffinity": ON_ANY_LINUX, "volumeMode": mode}
+    cluster.create(PERSISTENT_VOLUMES, f"pv-{name}", spec={**source, **place, **spec})
     return {"name": name, "persistentVolumeClaim": {"claimName": name}}

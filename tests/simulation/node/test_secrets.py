@@ -99,7 +99,14 @@ def _plant(cluster: StorageCluster) -> None:
     auths = {"auths": {REGISTRY: {"auth": encoded(f"ann:{secret('pull')}")}}}
     kind = "kubernetes.io/dockerconfigjson"
     put(cluster, SECRETS, "Secret", "pull", type=kind, data={".dockerconfigjson": encoded(json.dumps(auths))})
-    put(cluster, SECRETS, "Secret", "broken", type=kind, data={".dockerconfigjson": encoded(f"{{{secret('broken')}")})
+    put(
+        cluster,
+        SECRETS,
+        "Secret",
+        "broken",
+        type=kind,
+        data={".dockerconfigjson": encoded(json.dumps({"auths": secret("broken")}))},
+    )
     put(cluster, MAPS, "ConfigMap", "settings", data={"color": "blue"})
     cluster.claim()
     reference = {"name": "disk", "namespace": "default"}

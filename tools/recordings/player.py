@@ -1,8 +1,8 @@
 """Scripts of requests, and how they are played. Pure but for `send`.
 
-A script is a list of requests to one server, in order. A body may hold words that stand for earlier answers:
-`{"$answer": 3, "$set": {...}, "$drop": [...]}` is the third answer (from 0) with changes, `"$3.metadata.uid"` one of
-its fields, in a query too. What differs from run to run is set aside in answers: uids, times, and versions, of which
+A script is a list of requests to one server, in order. A body may hold words that stand for earlier answers, which
+are counted from 0. `{"$answer": 3, "$set": {...}, "$drop": [...]}` is answer 3 with changes. `"$3.metadata.uid"` is one
+of its fields, in a query too. What differs from run to run is set aside in answers: uids, times, and versions, of which
 only the order in a script stays.
 """
 

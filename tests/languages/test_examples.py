@@ -1,4 +1,7 @@
-"""The JavaScript and Go examples of docs/how-to/test-in-any-language.md, run as they stand.
+"""The examples in JavaScript and Go run as they stand.
+
+Those of docs/how-to/test-in-any-language.md need no libraries; those in `examples/` bring theirs from npm and from the
+Go module proxy.
 
 Run by `tox -e languages`, which brings Node.js and Go.
 """
@@ -7,15 +10,19 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "test-in-any-language.md"
-ENDS_WITHIN_S = 600
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ENDS_WITHIN_S = 900
+NOTHING: Mapping[str, str] = {}
 
 
 def node() -> str:
@@ -38,12 +45,30 @@ def test_the_example_passes(language: str, command, others: dict[str, str], tmp_
     (tmp_path / name).write_text(example)
     for other, text in others.items():
         (tmp_path / other).write_text(text)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    caches = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "GOPROXY": "off"}
+    passes(command(), tmp_path, {"GOCACHE": str(tmp_path / "cache"), "GOPROXY": "off"})
+
+
+def test_the_example_with_the_client_of_node_passes(tmp_path: Path):
+    here = tmp_path / "client-node"
+    shutil.copytree(EXAMPLES / "client-node", here, ignore=shutil.ignore_patterns("node_modules"))
+    npm = Path(node()).parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    passes([node(), str(npm), "install", "--no-audit", "--no-fund"], here)
+    passes([node(), "--test"], here)
+
+
+def test_the_example_with_client_go_passes(tmp_path: Path):
+    here = tmp_path / "client-go"
+    shutil.copytree(EXAMPLES / "client-go", here)
+    passes(["go", "mod", "tidy"], here)
+    passes(["go", "test", "./..."], here)
+
+
+def passes(command: Sequence[str], here: Path, others: Mapping[str, str] = NOTHING) -> None:
+    path = os.pathsep.join([str(Path(sys.executable).parent), str(Path(node()).parent), os.environ["PATH"]])
     ended = subprocess.run(
-        command(),
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path, **caches},
+        command,
+        cwd=here,
+        env={**os.environ, "PATH": path, "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", **others},
         capture_output=True,
         text=True,
         timeout=ENDS_WITHIN_S,

@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actors.kernel import Actor, Message, PoolDispatcher, RestartStrategy, handles
@@ -35,6 +36,7 @@ WELL = {"well": manifest("well"), "other": manifest("other", [container("a"), co
 EVIL = manifest("evil", behaviour={"run-for": "50ms", "exit-code": "3", "termination-message": WORDS})
 UNPULLED = manifest("unpulled", [container(image=f"x{WORDS}")])
 LOOPS = manifest("loops", behaviour={"run-for": "50ms", "exit-code": "3"})
+NOTHING_TOLD = KubeletConfiguration()
 HASTY = RestartStrategy(
     name="hasty", budget=1, window_ns=10**12, initial_ns=10**6, max_ns=10**6, parked_retry_ns=10**13
 )
@@ -59,12 +61,16 @@ class Watched:
 
 
 @contextmanager
-def watched(directory: Path) -> Iterator[Watched]:
-    """A node with a few pods that are well, and its observer."""
+def watched(directory: Path, topology: str = "", told: KubeletConfiguration = NOTHING_TOLD) -> Iterator[Watched]:
+    """A node with a few pods that are well, and its observer.
+
+    `told`: its configuration, but for the servers.
+    """
     with ExitStack() as after:
         dispatcher = PoolDispatcher()
         after.callback(dispatcher.close)
-        configuration = KubeletConfiguration(
+        configuration = msgspec.structs.replace(
+            told,
             enable_server=False,
             cluster_dns=("10.0.0.10",),
             authentication=Authentication(webhook=WebhookAuthentication(enabled=False)),
@@ -73,7 +79,12 @@ def watched(directory: Path) -> Iterator[Watched]:
         settings = Settings(images=(IMAGE,))
         manifests = {f"{name}.yaml": text for name, text in WELL.items()}
         node = SimulatedNode(
-            dispatcher, name="worker-7", manifests=manifests, settings=settings, configuration=configuration
+            dispatcher,
+            name="worker-7",
+            manifests=manifests,
+            settings=settings,
+            configuration=configuration,
+            topology=topology,
         )
         loop = after.enter_context(closing(LoopThread("observed")))
         serving = Serving("worker-7", configuration, str(directory), ("worker-7",), {}, root=str(directory))
@@ -131,6 +142,96 @@ def until_restarting(node: SimulatedNode) -> None:
         return any("CrashLoopBackOff" in str(pod.status) for pod in node.pods())
 
     until(loops, 30, "it does not crash")
+
+
+NAME = "a-shop-with-a-rather-long-name-7d9fbc64c9-x2x4p"
+WIDE, PHONE = (1280, 800), (390, 844)
+SCROLLING = (
+    "[document.scrollingElement, ...document.body.querySelectorAll('*')].filter((each) =>"
+    " each === document.scrollingElement || /auto|scroll/.test(getComputedStyle(each).overflowY))"
+    ".filter((each) => each.scrollHeight > each.clientHeight + 1).map((each) => each.tagName + each.id)"
+)
+TOP = "document.querySelector('{}').getBoundingClientRect().top"
+AREAS = (
+    "[...document.querySelectorAll('main > section')].map((each) => [each.id, each.getBoundingClientRect()])"
+    ".map(([id, box]) => [id, box.width * Math.max(0, Math.min(innerHeight, box.bottom) - Math.max(0, box.top))])"
+)
+
+
+def test_the_story_has_the_most_room_and_begins_with_its_verdict(page: Browser, tmp_path: Path) -> None:
+    with watched(tmp_path) as found:
+        shows_trouble_in_a_crowd(page, found)
+        page.resize(*WIDE)
+        areas = dict(page.says(AREAS))
+        assert max(areas, key=lambda each: areas[each]) == "story-box", areas
+        first = page.says("document.getElementById('story').firstElementChild.innerText")
+        assert first.startswith("container app: it ended with exit code 137"), first
+        assert "What to do:" in first
+        assert "The end of its log:\nconnecting\ngiving up" in first
+        page.picture(PICTURES / "observer-story.png")
+        for box in ("#actors-box", "#lanes"):
+            assert page.says(TOP.format(box)) > page.says(TOP.format("#story-box"))
+
+
+def test_a_phone_shows_everything_in_one_column_that_scrolls(page: Browser, tmp_path: Path) -> None:
+    with watched(tmp_path) as found:
+        shows_trouble_in_a_crowd(page, found)
+        page.resize(*PHONE)
+        assert page.says("document.documentElement.scrollWidth") == 390
+        assert page.says(SCROLLING) == ["HTML"]
+        cut = "[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > 390)"
+        assert page.says(f"{cut}.map((each) => each.outerHTML)") == []
+        page.until("document.getElementById('pods').tBodies[0].rows.length < 10")
+        assert page.says(TOP.format("#story-box")) < 844, "the story is seen without scrolling"
+        page.picture(PICTURES / "observer-phone.png")
+        page.says("document.querySelector('#pods tr.more button').click()")
+        page.until(f"document.getElementById('pods').tBodies[0].rows.length === {len(found.node.pods())}")
+
+
+def test_keys_choose_a_pod_and_stay_with_it(page: Browser, tmp_path: Path) -> None:
+    with watched(tmp_path) as found:
+        page.open(found.link)
+        page.until(shows("2 of 2 well"))
+        page.says("document.querySelectorAll('#pods button')[1].focus()")
+        for kind in ("rawKeyDown", "char", "keyUp"):
+            page.call(
+                "Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", text="\r", windowsVirtualKeyCode=13
+            )
+        page.until("document.querySelectorAll('#pods button')[1].ariaCurrent === 'true'")
+        assert page.says("document.activeElement === document.querySelectorAll('#pods button')[1]")
+
+
+def test_axe_finds_nothing_on_either_screen_light_or_dark(page: Browser, tmp_path: Path) -> None:
+    with watched(tmp_path) as found:
+        shows_trouble_in_a_crowd(page, found)
+        for size in (WIDE, PHONE):
+            page.resize(*size)
+            for colours in (page.light, page.dark):
+                colours()
+                assert page.faults_of_access() == []
+
+
+def shows_trouble_in_a_crowd(page: Browser, found: Watched) -> None:
+    """Opens the page of many pods, two of which are in trouble, and of a parked actor."""
+    behaviour = {
+        "run-for": "50ms",
+        "exit-code": "137",
+        "output": "connecting\ngiving up",
+        "termination-message": f"no route to {'db.' * 30}example",
+    }
+    found.node.put_manifest("shop.yaml", manifest(NAME, behaviour=behaviour))
+    found.node.put_manifest("loops.yaml", LOOPS)
+    for number in range(12):
+        found.node.put_manifest(f"many-{number}.yaml", manifest(f"many-{number}"))
+    broken = found.node.node.system.spawn(Fails, name="broken", strategy=HASTY)
+    for _ in range(3):
+        broken.tell(Fail())
+    page.open(found.link)
+    page.until(f"{shows('CrashLoopBackOff')} && {shows('parked')} && {shows('14 of 16 well')}")
+    page.says(
+        f"[...document.querySelectorAll('#pods button')].find((each) => each.innerText.includes({NAME!r})).click()"
+    )
+    page.until("document.getElementById('story').innerText.includes('it ended with exit code 137')")
 
 
 def test_nobody_sees_anything_without_the_token(page: Browser, tmp_path: Path) -> None:

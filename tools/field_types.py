@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from tools.go_sources import left_out_fields
+from tools.go_sources import left_out_fields, written_lists
 from tools.published_kinds import REFERENCE, RESOURCES, ROOT, SCALE, api_kind, kind_of, kinds_of
 
 TYPES = ROOT / "fields/types.json"
@@ -25,9 +25,6 @@ ONE_VALUE = (
     "io.k8s.apimachinery.pkg.runtime.RawExtension",
 )
 """Types that the server reads otherwise than the document says (`schemaconv` in kube-openapi)."""
-
-OMITTED = ("validationActions",)
-"""Lists that must be there, and that Go leaves out if they are empty."""
 
 NULL_TIMES = {"core.v1.PodCondition": ("lastProbeTime", "lastTransitionTime")}
 """Times that Go writes as null: they are no pointers, which the document does not say."""
@@ -50,10 +47,11 @@ def main(directory: Path, kubernetes: Path) -> None:
         if name not in written:
             written[name] = dict(fields_of(published[name], published))
             waiting += [below for text in written[name].values() if (below := reference_in(text))]
-    types = {short(name): written[name] for name in sorted(written)}
+    types = {short(name): written[name] for name in sorted(written, key=short)}
     for name, times in NULL_TIMES.items():
         types[name] |= dict.fromkeys(times, "=null")
     mark_left_out(types, left_out_fields(kubernetes))
+    mark_written(types, written_lists(kubernetes))
     lines = [f"{json.dumps(name)}: {json.dumps(fields)}" for name, fields in types.items()]
     known = json.dumps({kind: short(name) for kind, name in sorted(kinds.items())})
     TYPES.write_text('{"kinds": ' + known + ',\n"types": {\n' + ",\n".join(lines) + "\n}}\n")
@@ -66,6 +64,13 @@ def mark_left_out(types: dict[str, dict[str, str]], left_out: Mapping[str, set[s
         fields |= {field: "-" for field, text in fields.items() if text == "" and field in marked}
 
 
+def mark_written(types: dict[str, dict[str, str]], written: Mapping[str, set[str]]) -> None:
+    """Say of lists and maps which of them are there though nobody sets them."""
+    for name, fields in types.items():
+        marked = written.get(name, set())
+        fields |= {field: f"+{text}" for field, text in fields.items() if text[:1] in ("[", "{") and field in marked}
+
+
 def fields_of(schema: Json, published: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     """The fields of a type, each with its text."""
     for name, field in sorted(schema.get("properties", {}).items()):
@@ -76,7 +81,7 @@ def fields_of(schema: Json, published: Mapping[str, Json]) -> Iterator[tuple[str
         if field.get("type") == "array" and text == "":
             text = "[]"
         if text.startswith(("[", "{")):
-            is_there = name in schema.get("required", ()) and name not in OMITTED
+            is_there = False  # The sources say so.
         yield name, short(f"+{text}" if is_there and text[:1] not in ("", "=") else text)
 
 

@@ -4,8 +4,8 @@
 
     python -m tools.pictures        # writes docs/pictures/up.svg and docs/pictures/observer.webp; needs Chromium
 
-Both are of the real thing: the command runs in a terminal of its own, on the simulated runtime, with the samples and
-one pod that crashes again and again. The SVG is its last screen. The page is opened by the link that it prints.
+Both are of the real thing: the command runs in a terminal of its own, on the simulated runtime, with the samples. The
+SVG is its last screen. The page is opened by the link that it prints.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import fcntl
 import os
 import pty
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -28,35 +27,26 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from config.examples import DIRECTORY
 from tests.real.browser import browser
 from tests.real.waiting import until
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 WIDTH, HEIGHT = 112, 30
+PAGE = (1280, 800)
 TITLE = "actorlet up"
 PATIENCE_S = 120.0
 LINK = re.compile(r"observer: ([^\s\x1b]+)")
 FRAME = re.compile(r"(?:\x1b\[1A\x1b\[2K)+")
 """How a live table begins its next screen: up a line and clear it, for each line."""
-CRASHING = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: crashing
-  annotations: {simulated.actorlet.dev/run-for: 300ms, simulated.actorlet.dev/exit-code: "3"}
-spec:
-  containers: [{name: app, image: "registry.example/app:1"}]
-"""
 
 
 class Terminal:
     """`actorlet up` in a terminal of its own. `transcript`: the file to which all goes that it writes."""
 
-    def __init__(self, manifests: Path, transcript: Path) -> None:
+    def __init__(self, transcript: Path) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
-        command = [sys.executable, "-m", "actorlet", "up", "--manifests", str(manifests)]
+        command = [sys.executable, "-m", "actorlet", "up"]
         environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(WIDTH), "LINES": str(HEIGHT)}
         self._process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
         os.close(theirs)
@@ -90,12 +80,7 @@ def main() -> None:
     """Write both pictures."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="actorlet-pictures-") as directory:
-        manifests = Path(directory) / "manifests"
-        manifests.mkdir()
-        for sample in DIRECTORY.glob("*.yaml"):
-            shutil.copy(sample, manifests)
-        (manifests / "crashing.yaml").write_text(CRASHING)
-        terminal = Terminal(manifests, Path(directory) / "transcript")
+        terminal = Terminal(Path(directory) / "transcript")
         try:
             until(lambda: "CrashLoopBackOff" in terminal.screen(), PATIENCE_S, terminal.screen)
             link = LINK.search(terminal.screen())
@@ -103,6 +88,8 @@ def main() -> None:
             with browser(Path(directory)) as page:
                 page.open(link[1])
                 page.until("!!document.body && document.body.innerText.includes('CrashLoopBackOff')")
+                page.until("document.getElementById('story').innerText.includes('What to do')")
+                page.resize(*PAGE)
                 picture = page.call("Page.captureScreenshot", format="webp", quality=85)["data"]
                 (PICTURES / "observer.webp").write_bytes(base64.b64decode(picture))
             until(lambda: "CrashLoopBackOff" in terminal.screen(), PATIENCE_S, terminal.screen)

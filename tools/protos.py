@@ -29,6 +29,11 @@ PROTOS = (
     Path("runtime/probes/health_v1/health.proto"),
     Path("runtime/csi/v1/csi.proto"),
     Path("runtime/plugin_registration/v1/registration.proto"),
+    Path("runtime/pod_resources/v1/pod_resources.proto"),
+    Path("runtime/pod_resources/v1alpha1/pod_resources.proto"),
+    Path("runtime/device_plugins/v1beta1/deviceplugin.proto"),
+    Path("runtime/dra/v1/dra.proto"),
+    Path("runtime/dra/v1alpha1/dra_health.proto"),
 )
 MESSAGES = PROTO.with_name("messages.py")
 VERBS = PROTO.with_name("verbs.py")

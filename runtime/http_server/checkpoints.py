@@ -51,12 +51,10 @@ class Checkpoints:
             limit_ns = (seconds or SECONDS_AT_MOST) + _MORE_SECONDS
             await settled(self._cri.call(CHECKPOINT_CONTAINER, request, timeout_ns=limit_ns * 10**9))
         except CriError as error:
-            what = f"checkpointing of {pod.metadata.namespace}/{pod.metadata.name}/{container} failed"
-            if error.code is StatusCode.UNIMPLEMENTED:
-                raise HttpRefusal(
-                    500, f"{what}: this container runtime makes no checkpoints ({error.message})"
-                ) from None
-            raise HttpRefusal(500, f"{what}: {error}") from None
+            # A kubelet's text: clients match the runtime's words in it.
+            what = f"checkpointing of {pod.metadata.namespace}/{pod.metadata.name}/{container} failed ({error.in_go})"
+            hint = ": this container runtime makes no checkpoints" if error.code is StatusCode.UNIMPLEMENTED else ""
+            raise HttpRefusal(500, what + hint) from None
         except OSError as error:
             raise HttpRefusal(500, f"{error.filename}: {error.strerror}") from None
         return web.Response(body=msgspec.json.encode({"items": [archive]}), content_type="application/json")

@@ -78,7 +78,8 @@ class Facts:
     """The facts that do not change. `configuration`: the document; `flags`: each flag with its value.
 
     `on`: the enabled switches; `root`: the node's directory; `set_verbosity`: of the log; `idle_ns`: how long a session
-    may be silent; `websockets`: whether those of sessions are translated.
+    may be silent; `websockets`: whether those of sessions are translated. `split_logs`: one stream of a log can be
+    asked for.
     """
 
     node: str
@@ -91,6 +92,7 @@ class Facts:
     set_verbosity: Callable[[int], None] = lambda _: None
     idle_ns: int | None = None
     websockets: bool = True
+    split_logs: bool = False
 
 
 class NodeEndpoints:
@@ -281,7 +283,8 @@ class NodeEndpoints:
         return _json(pod_list(await running_pods(self._cri)))
 
     async def _log(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.StreamResponse:
-        options, previous = log_request(query_of(request.rel_url.raw_query_string), time.time_ns())
+        query = query_of(request.rel_url.raw_query_string)
+        options, previous = log_request(query, time.time_ns(), split=self._facts.split_logs)
         pod = pod_named(await self._pods(), names)
         container_id = logged_container(pod, names["container"], previous=previous)
         return await self._logs.answer(request, container_id, options)
@@ -297,7 +300,7 @@ class NodeEndpoints:
         try:
             id_ = await self._sessions.running(pod, names["container"])
         except CriError as error:
-            raise HttpRefusal(500, f"the runtime does not say what it runs: {error}") from None
+            raise HttpRefusal(500, f"the runtime does not say what it runs: {error.in_go}") from None
         return web.Response(body=await run_command(self._cri, id_, command), content_type="text/plain")
 
     async def _checkpoint(self, request: web.BaseRequest, names: Mapping[str, str]) -> web.Response:

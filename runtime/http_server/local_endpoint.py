@@ -66,7 +66,11 @@ class Answer:
 View = Callable[[], Reply]
 Question = Callable[[str], Reply]
 """A view that takes the rest of the path: `/explain/` gets `web` from `/explain/web`."""
+Inquiry = Callable[[bytes], Reply]
+"""A view that takes a document, which is posted. It changes nothing, either."""
 _NONE: Mapping[str, Question] = {}
+_NO_INQUIRIES: Mapping[str, Inquiry] = {}
+DOCUMENT_BYTES_MAX = 1024 * 1024
 
 
 def socket_path(root_directory: str) -> str:
@@ -77,7 +81,8 @@ def socket_path(root_directory: str) -> str:
 class LocalEndpoint:
     """Serves `views` and `questions` from `start` until `close`.
 
-    `views` maps a path such as `/pods` to a view. `questions` are paths with an argument (`/explain/`).
+    `views` maps a path such as `/pods` to a view. `questions` are paths with an argument (`/explain/`), `inquiries`
+    those with a document (`/what-if`).
     """
 
     def __init__(
@@ -86,10 +91,12 @@ class LocalEndpoint:
         views: Mapping[str, View],
         loop: LoopThread,
         questions: Mapping[str, Question] = _NONE,
+        inquiries: Mapping[str, Inquiry] = _NO_INQUIRIES,
     ) -> None:
         self.path = socket_path(root_directory)
         self._views = dict(views)
         self._questions = dict(questions)
+        self._inquiries = dict(inquiries)
         self._loop = loop
         self._threads = DaemonThreads(VIEWS_AT_ONCE, "local-endpoint")
         self._runner: web.AppRunner | None = None
@@ -118,17 +125,27 @@ class LocalEndpoint:
                 os.unlink(self.path)
 
     async def _serve(self, bound: socket.socket) -> None:
-        application = web.Application()
+        application = web.Application(client_max_size=DOCUMENT_BYTES_MAX)
         application.router.add_get("/{path:.*}", self._answer)
+        application.router.add_post("/{path:.*}", self._answer_document)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
         await web.SockSite(self._runner, bound).start()
+
+    async def _answer_document(self, request: web.Request) -> web.Response:
+        inquiry = self._inquiries.get(request.path)
+        if inquiry is None:
+            return _response(_sentence(404, f"there is no {request.path} for a document"))
+        return await self._viewed(request, partial(inquiry, await request.read()))
 
     async def _answer(self, request: web.Request) -> web.Response:
         view = self._view_at(request.path)
         if view is None:
             there = ", ".join(sorted([*self._views, *(f"{path}..." for path in self._questions)]))
             return _response(_sentence(404, f"there is no {request.path}; there are {there}"))
+        return await self._viewed(request, view)
+
+    async def _viewed(self, request: web.Request, view: View) -> web.Response:
         loop = asyncio.get_running_loop()
         try:
             return _response(await loop.run_in_executor(self._threads, view))
@@ -143,14 +160,14 @@ class LocalEndpoint:
         return self._views.get(path)
 
 
-def ask(root_directory: str, view: str, timeout_seconds: float = 10.0) -> Answer:
-    """Ask the agent of this root directory for `view`.
+def ask(root_directory: str, view: str, timeout_seconds: float = 10.0, document: bytes | None = None) -> Answer:
+    """Ask the agent of this root directory for `view`, or what it says of a document.
 
     Blocks; raises LocalEndpointError when no agent answers.
     """
     path = socket_path(root_directory)
     try:
-        return asyncio.run(_ask(path, view, timeout_seconds))
+        return asyncio.run(_ask(path, view, timeout_seconds, document))
     except TimeoutError:
         raise LocalEndpointError(f"the agent at {path} has not answered within {timeout_seconds:g} s") from None
     except (HttpError, OSError) as error:
@@ -165,12 +182,13 @@ def ask(root_directory: str, view: str, timeout_seconds: float = 10.0) -> Answer
         raise LocalEndpointError(f"the agent at {path} cannot be asked: {error}") from None
 
 
-async def _ask(path: str, view: str, timeout_seconds: float) -> Answer:
+async def _ask(path: str, view: str, timeout_seconds: float, document: bytes | None) -> Answer:
     origin = HttpOrigin("localhost", socket_path=path)
     async with asyncio.timeout(timeout_seconds):
         connection = await dial(origin)
         try:
-            response = await connection.ask(origin.request("GET", view, ()))
+            method, length = ("GET", ()) if document is None else ("POST", (("Content-Length", str(len(document))),))
+            response = await connection.ask(origin.request(method, view, length), document or b"")
             return Answer(await response.read(), response.status, time.time_ns())
         finally:
             connection.abort()

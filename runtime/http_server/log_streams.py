@@ -123,5 +123,5 @@ class LogStreams:
         except CriError as error:
             if error.not_found:
                 return None
-            raise HttpRefusal(500, f"the runtime does not say where the log is: {error}") from None
+            raise HttpRefusal(500, f"the runtime does not say where the log is: {error.in_go}") from None
         return answer.status

@@ -27,6 +27,8 @@ _FILES = {
     "": ("index.html", "text/html"),
     "observer.css": ("observer.css", "text/css"),
     "observer.js": ("observer.js", "text/javascript"),
+    "shares.css": ("shares.css", "text/css"),
+    "shares.js": ("shares.js", "text/javascript"),
 }
 _POLICY = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 HEADERS = {

@@ -31,7 +31,7 @@ async def running_pods(cri: Cri) -> tuple[Pod, ...]:
         sandboxes = (await settled(cri.call(LIST_POD_SANDBOX, ListPodSandboxRequest(filter=ready)))).items
         found = (await settled(cri.call(LIST_CONTAINERS, ListContainersRequest(filter=running)))).containers
     except CriError as error:
-        raise HttpRefusal(500, f"the runtime does not say what it runs: {error}") from None
+        raise HttpRefusal(500, f"the runtime does not say what it runs: {error.in_go}") from None
     inside: dict[str, list[Container]] = {}
     for each in found:
         name, image = each.labels.get(CONTAINER_NAME, ""), each.image.image if each.image else ""
@@ -46,7 +46,7 @@ async def run_command(cri: Cri, container_id: str, command: str) -> bytes:
             cri.call(EXEC_SYNC, ExecSyncRequest(container_id=container_id, cmd=tuple(command.split())))
         )
     except CriError as error:
-        raise HttpRefusal(500, f"the runtime does not run it: {error}") from None
+        raise HttpRefusal(500, f"the runtime does not run it: {error.in_go}") from None
     output = done.stdout + done.stderr
     if done.exit_code:
         said = output.decode(errors="replace")

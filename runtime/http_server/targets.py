@@ -80,8 +80,10 @@ def _status_of(pod: Pod, container: str) -> ContainerStatus | None:
     return next((each for each in every if each.name == container), None)
 
 
-def log_request(query: Query, wall_ns: int) -> tuple[LogReadOptions, bool]:
+def log_request(query: Query, wall_ns: int, *, split: bool = False) -> tuple[LogReadOptions, bool]:
     """The log options, and whether the previous log is requested.
+
+    `split`: one of the streams can be asked for (feature gate PodLogsQuerySplitStreams).
 
     Raises HttpRefusal: 400 for unreadable options, 422 for contradictory ones.
     """
@@ -106,6 +108,10 @@ def log_request(query: Query, wall_ns: int) -> tuple[LogReadOptions, bool]:
             raise HttpRefusal(422, f"{name}: {value} is too small; the least is {least}")
     if tail is not None and _STREAMS[stream] is not None:
         raise HttpRefusal(422, "tailLines and a stream cannot be asked for together")
+    if _STREAMS[stream] is not None and not split:
+        raise HttpRefusal(
+            400, f"stream: {stream} cannot be asked for: the feature gate PodLogsQuerySplitStreams of the node is off"
+        )
     return LogReadOptions(follow, timestamps, since_ns, tail, limit, _STREAMS[stream]), previous
 
 

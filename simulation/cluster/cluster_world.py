@@ -26,6 +26,8 @@ from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour
 from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
+from simulation.host.device_plugins import devices_in, some_devices
+from simulation.host.topologies import plain_topology
 from simulation.node.addresses import pod_network_of
 from simulation.node.hollow_nodes import address_of
 from simulation.node.simulated_node import SimulatedNode
@@ -49,6 +51,7 @@ class ClusterWorld(World):
         self._cpus = begin.cpus
         self._memory_bytes = size_bytes(begin.memory)
         self._pods_per_node = begin.pods_per_node
+        self._devices = _devices_of(begin)
         self._loads: dict[tuple[str, str], Replicas] = {}
         self._faults_now: tuple[kinds.Fault, ...] = ()
         self._off: set[str] = set()
@@ -80,6 +83,9 @@ class ClusterWorld(World):
         node.cri.intercept(self.told.add)
         machine = node.machine
         machine.machine_facts = replace(machine.machine_facts, cpus=self._cpus, memory_bytes=self._memory_bytes)
+        machine.machine_topology = plain_topology(self._cpus, self._memory_bytes)
+        for resource, amount in self._devices.items():
+            node.device_plugins.add(resource, some_devices(amount))
         return node
 
     def ready_nodes(self) -> int:
@@ -351,3 +357,11 @@ def _some(names: list[str]) -> str:
 def _name_of(container: ContainerRecord) -> str:
     metadata = container.config.metadata
     return metadata.name if metadata is not None else ""
+
+
+def _devices_of(begin: Begin) -> dict[str, int]:
+    """Resource -> how many devices each node has. Raises OrderError."""
+    try:
+        return devices_in(begin.devices)
+    except ValueError as fault:
+        raise OrderError(str(fault)) from None

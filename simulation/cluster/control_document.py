@@ -19,11 +19,12 @@ _NOT_SERVED = (orders.Begin, orders.Apply, orders.Limit)
 
 The command begins the cluster, kubectl applies manifests, and the Python client waits with a limit.
 """
-_READS = (orders.Now, orders.Unmatched, orders.Explain, orders.Troubles, orders.CountReady)
+_READS = (orders.Now, orders.Unmatched, orders.Look, orders.Explain, orders.Troubles, orders.CountReady)
 _SECONDS: Mapping[str, Any] = {"seconds": {"type": "number", "description": "the cluster's time after the order"}}
 _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 _ANSWERS: Mapping[type[Any], Mapping[str, Any]] = {
     orders.Unmatched: {"unmatched": _TEXTS},
+    orders.Look: {"found": _TEXTS, "missing": _TEXTS, "clients": _TEXTS},
     orders.Explain: {"text": {"type": "string"}},
     orders.Troubles: {"programs": _TEXTS, "pods": _TEXTS},
     orders.CountReady: {"ready": {"type": "integer"}},

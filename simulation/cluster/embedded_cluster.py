@@ -8,19 +8,22 @@ is refused.
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.front.http_front import HttpFront
 from simulation.apiserver.front.tls import Authority
 from simulation.apiserver.front.watches import Clients
-from simulation.apiserver.requests.calls import ADMIN
+from simulation.apiserver.requests.answers import Answer
+from simulation.apiserver.requests.calls import ADMIN, ApiRequest
+from simulation.cluster import circumstances
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.applied import apply
 from simulation.cluster.auto_time import AUTO
 from simulation.cluster.clients import AutoClients, SteppedClients
 from simulation.cluster.cluster_world import ClusterWorld
+from simulation.cluster.heard import HeardClients
 from simulation.cluster.orders import Begin, Order, OrderError, pause_of, start_of
 from simulation.cluster.pace import AutoPace, Pace
 from simulation.cluster.reset import Beginning
@@ -62,6 +65,8 @@ class EmbeddedCluster(RunningCluster):
         self._authority = Authority(wall_ns()) if begin.tls else None
         self._keys = Path(directory) / "pki"
         self._webhook_services: dict[str, str] = {}
+        self._clients = clients
+        self._heard = HeardClients(self.world.now_ns)
         self._front = HttpFront(
             self.world.server,
             loop,
@@ -70,7 +75,7 @@ class EmbeddedCluster(RunningCluster):
             agents=ClusterAgents(self.world, clients),
             clients=clients,
             webhook_services=self._webhook_services,
-            between=partial(self.world.failing.answer, clients),
+            between=self._between,
         )
         self._directory = directory
         self._users: Users | None = None
@@ -135,6 +140,20 @@ class EmbeddedCluster(RunningCluster):
         self._stand_still()
         await self._front.end()
 
+    async def _between(self, asked: ApiRequest, agent: str, answer: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Between clients over HTTP and the server: requests are remembered, and fail by order."""
+        failing = self.world.failing
+        return await self._heard.hear(asked, agent, lambda: failing.answer(self._clients, asked, agent, answer))
+
+    def _look(self) -> Json:
+        objects = self._beginning.newcomers() if self._beginning is not None else []
+        gone_without = circumstances.missing(objects, has_manager=bool(self._controller_manager))
+        return {
+            "found": list(circumstances.found(objects)),
+            "missing": list(gone_without),
+            "clients": list(self._heard.lines()),
+        }
+
     async def _act_as(self, user: str, groups: tuple[str, ...]) -> str:
         assert self._users is not None
         return self._users.act_as(user, groups)
@@ -154,6 +173,7 @@ class EmbeddedCluster(RunningCluster):
         assert self._pace is not None
         assert self._beginning is not None
         self.world.as_at_first()
+        self._heard.forget()
         for _ in range(RESET_WITHIN_S):
             self._beginning.delete_newcomers()
             await self._pace.leap(10**9)

@@ -76,6 +76,8 @@ class Begin(_Order, frozen=True, tag="begin"):
     controller_manager: str = ""
     """Path of a kube-controller-manager; empty: none."""
     pause: str = ""
+    devices: str = ""
+    """What device plugins offer on each node, such as "vendor.example/gpu=8"."""
 
 
 class Now(_Order, frozen=True, tag="now"):
@@ -121,6 +123,10 @@ class Behave(_Order, frozen=True, tag="behave"):
 
 class Unmatched(_Order, frozen=True, tag="unmatched"):
     """Ask which behaviours were set for pods that never existed."""
+
+
+class Look(_Order, frozen=True, tag="look"):
+    """Ask what there is, what is missing, and what clients ask: for a test that has waited in vain."""
 
 
 class Apply(_Order, frozen=True, tag="apply"):
@@ -287,6 +293,7 @@ Order = (
     | Limit
     | Behave
     | Unmatched
+    | Look
     | Apply
     | ActAs
     | ServeWebhook

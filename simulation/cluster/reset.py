@@ -26,18 +26,19 @@ class Beginning:
 
     def is_back(self) -> bool:
         """Whether nothing has come since."""
-        return not self._newcomers()
+        return not self.newcomers()
 
     def delete_newcomers(self) -> None:
         """Delete what has come since, without grace and without waiting for finalizers."""
-        for resource, version in self._newcomers():
+        for resource, version in self.newcomers():
             path = f"{collection_path(resource, version.namespace)}/{version.name}"
             if version.object["metadata"].get("finalizers"):
                 forget = {"metadata": {"finalizers": None}}
                 ask(self._server, ADMIN, "PATCH", path, forget, MERGE)
             ask(self._server, ADMIN, "DELETE", path, dict(_FORCED))
 
-    def _newcomers(self) -> list[tuple[ServedResource, Version]]:
+    def newcomers(self) -> list[tuple[ServedResource, Version]]:
+        """What has come since."""
         return [one for one in self._all() if one[1].uid not in self._uids]
 
     def _all(self) -> list[tuple[ServedResource, Version]]:

@@ -82,6 +82,10 @@ class RunningCluster(ABC):
     async def _reset(self) -> None:
         """Delete what has come since the beginning."""
 
+    def _look(self) -> Json:
+        """What there is, what is missing, and what clients ask; nothing of a real control plane."""
+        return {"found": [], "missing": [], "clients": []}
+
     @abstractmethod
     def _serve_webhook(self, service: str, url: str) -> None:
         """Send the reviews for a service to that URL."""
@@ -114,6 +118,8 @@ class RunningCluster(ABC):
             await self._reset()
         elif isinstance(order, orders.Troubles):
             return {"programs": self.ended(), "pods": self.world.troubles()}
+        elif isinstance(order, orders.Look):
+            return self._look()
         elif isinstance(order, orders.Apply):
             return {"applied": await self._apply(order.path, order.namespace)}
         elif isinstance(order, orders.ActAs):

@@ -57,7 +57,7 @@ def faults_of(program: RuleProgram, policy: Json, data: Mapping[str, Any]) -> li
     spec = policy["spec"]
     checks = spec.get("validations") or []
     held = program.judge(
-        {name: _seen(value) for name, value in data.items()},
+        {name: seen(value) for name, value in data.items()},
         [each["expression"] for each in spec.get("matchConditions") or ()],
         [(each["name"], each["expression"]) for each in spec.get("variables") or ()],
         [(check["expression"], check.get("messageExpression") or "") for check in checks],
@@ -91,11 +91,11 @@ def _usual(check: Json) -> str:
     return str(check.get("message") or "").strip() or f"failed expression: {check['expression'].strip()}"
 
 
-def _seen(value: Any) -> Any:
+def seen(value: Any) -> Any:
     """A value as CEL sees it: a field whose name is a word of CEL has another name, too."""
     if isinstance(value, list):
-        return [_seen(each) for each in value]
+        return [seen(each) for each in value]
     if isinstance(value, dict):
-        words = {f"__{name}__": _seen(part) for name, part in value.items() if name in KEYWORDS}
-        return {name: _seen(part) for name, part in value.items()} | words
+        words = {f"__{name}__": seen(part) for name, part in value.items() if name in KEYWORDS}
+        return {name: seen(part) for name, part in value.items()} | words
     return value

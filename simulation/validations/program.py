@@ -25,6 +25,7 @@ import msgspec
 CHILD = Path(__file__).with_name("child.py")
 WAIT_S = 60.0
 _TOO_DEAR = "takes too much time or memory"
+_TOO_MUCH = "operation cancelled: actual cost limit exceeded"
 
 Check = tuple[Any, ...]
 """(rule, messageExpression, is oldSelf optional, self), and the old self if there is one."""
@@ -73,6 +74,42 @@ class RuleProgram:
         if answers is None:
             return None
         return [(held, text) for held, text in answers[0] or ()]
+
+    def mutate(
+        self,
+        data: Mapping[str, Any],
+        conditions: Sequence[str],
+        variables: Sequence[tuple[str, str]],
+        expression: str,
+        written: str,
+    ) -> tuple[bool, Any] | None:
+        """The value of a mutation, which is `written` otherwise; None if a condition does not hold.
+
+        The value comes with True, and the reason why there is none with False. Constructed values have their type in
+        the field `TYPE` of `child.py`. Without an expression only the conditions are evaluated.
+        """
+        answers = self._ask("mutate", [(data, conditions, variables, expression, written)])
+        if answers is None:
+            return False, _TOO_MUCH
+        return None if answers[0] is None else tuple(answers[0])
+
+    def check(
+        self,
+        has_params: bool,
+        composes: bool,
+        variables: Sequence[tuple[str, str]],
+        conditions: Sequence[str],
+        expressions: Sequence[tuple[str, str]],
+    ) -> list[tuple[str, str]]:
+        """Why each expression of a policy does not compile, and else the type of its value as Go names it.
+
+        First those of the variables, then the conditions, then the others: each with what it may use, `patches` for
+        constructors, else "". They may read the variables before them, if there is such a thing (`composes`).
+        """
+        answers = self._ask("check", [(has_params, composes, variables, conditions, expressions)])
+        if answers is None:
+            return [(f"it {_TOO_DEAR}", "")] * (len(variables) + len(conditions) + len(expressions))
+        return [(fault, kind) for fault, kind in answers[0]]
 
     def _ask(self, what: str, rows: Sequence[Any]) -> list[Any] | None:
         with self._lock:

@@ -32,13 +32,10 @@ _FUNCTIONS = frozenset(
         "url",
         "isURL",
         "ip",
-        "isIP",
         "cidr",
-        "isCIDR",
         "semver",
         "isSemver",
         "format",
-        "jsonpatch",
     }
 )
 _METHODS = frozenset(
@@ -117,7 +114,7 @@ def _calls(expression: str) -> Iterator[tuple[str, bool, str]]:
 def _is_missing(call: tuple[str, bool, str]) -> bool:
     name, is_method, after = call
     if not is_method:
-        return name in _FUNCTIONS and (after[0] == "(" or name in ("format", "jsonpatch"))
+        return name in _FUNCTIONS and (after[0] == "(" or name == "format")
     if after[0] == "(" and name in _MACROS:
         names = after[1:].split(",", 2)
         return len(names) == 3 and all(one.strip().isidentifier() for one in names[:2])

@@ -61,8 +61,10 @@ class Admission(msgspec.Struct):
         for name in ("name", "uid", "creationTimestamp"):
             metadata[name] = self.metadata.setdefault(name, metadata[name])
 
-    def verdict(self, stage: str, webhook: Webhook, asked: Asked) -> Verdict:
+    def verdict(self, stage: str, webhook: Webhook, asked: Asked, again: bool = False) -> Verdict:
         """The verdict of a webhook; a webhook that the request does not concern allows it.
+
+        `again`: the webhook is asked for the second time, about an object that has changed since.
 
         Raises ReviewWantedError, RefusedError.
         """
@@ -71,7 +73,7 @@ class Admission(msgspec.Struct):
         if asked.dry_run and webhook.fields.get("sideEffects") not in ("None", "NoneOnDryRun"):
             raise RefusedError(400, f'admission webhook "{webhook.name}" does not support dry run', _BAD_REQUEST)
         before = (asked.old or {}).get("metadata") or {}
-        key = (stage, webhook.key, _name_of(asked), before.get("resourceVersion", ""))
+        key = (stage, webhook.key, _name_of(asked), before.get("resourceVersion", ""), "again" if again else "")
         verdict = self.verdicts.get(key)
         if verdict is None:
             raise ReviewWantedError(key, webhook, _request_of(asked))

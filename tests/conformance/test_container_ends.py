@@ -210,6 +210,7 @@ def test_ephemeral_container_that_ends_is_never_restarted_and_does_not_change_th
     assert made(cluster, "debug") == [0]
 
 
+# (spec 3.7.3)
 def test_ephemeral_container_whose_target_is_not_there_says_so(cluster: Cluster):
     cluster.create("web", restartPolicy="Never", containers=[container(), container("other")],
                    annotations=does(run_for__other="1s"))  # fmt: skip

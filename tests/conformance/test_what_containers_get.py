@@ -170,6 +170,7 @@ def security(cluster: Cluster, name: str = "app") -> Any:
     return linux.security_context
 
 
+# (spec 3.8.8)
 def test_security_context_reaches_the_runtime(cluster: Cluster):
     strict = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "privileged": False}
     own = container(securityContext={"runAsUser": 65534, "runAsGroup": 3000, **strict})

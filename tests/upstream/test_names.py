@@ -65,6 +65,7 @@ OURS = {name for row in rows() if len(row) == 2 for name in quoted(row[0])}
 
 
 @pytest.mark.parametrize(("kind", "name"), UPSTREAM, ids=lambda text: text.replace(" ", "-"))
+# (spec 15.1)
 def test_a_name_of_a_kubelet_is_used_or_listed_with_a_reason(kind: str, name: str) -> None:
     used = name in strings() or (name.startswith(OUT_OF) and OUT_OF in strings())
     if (kind, name) in LISTED:
@@ -89,6 +90,7 @@ def sent() -> Iterator[str]:
                         yield reason
 
 
+# (spec 15.1)
 def test_an_event_that_a_kubelet_does_not_have_is_listed_as_ours() -> None:
     of_kubelet = {name for kind, name in UPSTREAM if kind == "event"}
     assert set(sent()) - of_kubelet == OURS

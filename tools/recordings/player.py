@@ -82,6 +82,11 @@ def play(script: Script, send: Send) -> tuple[Answer, ...]:
     return tuple(said[script.prelude :])
 
 
+def settled(value: Json) -> Json:
+    """One value with what differs from run to run set aside."""
+    return _Settler().value(value)
+
+
 def renumbered(answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """The answers with their versions counted from the first one in them.
 

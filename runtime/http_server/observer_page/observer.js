@@ -2,15 +2,18 @@
 "use strict";
 
 const SHOWN_WORKERS = 12;
+const SHOWN_PODS_OF_A_PHONE = 6;
+const narrow = matchMedia("(max-width: 900px)");
 // Without the name and the password that the address may carry, and behind whatever proxy.
 const HOME = location.origin + location.pathname.replace(/ui\/?$/, "");
 const parts = new Map();
 let chosen = "";
 let chosenByHand = false;
-let unfolded = new Set();
+const unfolded = new Set();
 let drawAsked = false;
 let storyAsked = 0;
 let storyTold = "";
+let storyShown = "";
 
 const at = (id) => document.getElementById(id);
 
@@ -108,7 +111,10 @@ function place(element, data, build) {
   const text = JSON.stringify(data);
   if (drawn.get(element) === text) return;
   drawn.set(element, text);
+  const held = element.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   element.replaceChildren(...build());
+  // Whoever goes through a table by keys stays where they are.
+  if (held) [...element.querySelectorAll("button")].find((each) => each.dataset.key === held)?.focus();
 }
 
 // --- drawing --------------------------------------------------------------------------------------------------------
@@ -118,6 +124,7 @@ function draw() {
   drawPods();
   drawActors();
   drawSide();
+  drawShares();
 }
 
 function drawNode() {
@@ -153,21 +160,38 @@ function drawPods() {
   if (pods.length && (!there || (!chosenByHand && there.well && !pods[0][1].well))) choose(pods[0][0], false);
   const well = pods.filter(([, pod]) => pod.well).length;
   write(at("pods-count"), pods.length ? well + " of " + pods.length + " well" : "none");
-  place(at("pods").tBodies[0], [pods, chosen], () =>
-    pods.map(([uid, pod]) => {
-      const kind = pod.well ? "good" : /Err|Crash|BackOff|Failed|OOM|Invalid/.test(pod.status) ? "bad" : "warn";
-      return make(
-        "tr",
-        { "data-uid": uid, class: uid === chosen ? "chosen" : "", tabindex: 0, title: pod.why },
-        make("td", { class: "name" }, make("span", { class: "quiet" }, pod.namespace + "/"), pod.name),
-        make("td", {}, pod.ready),
-        make("td", {}, make("span", { class: "chip " + kind }, pod.status)),
-        make("td", { class: "number" + (pod.restarts ? " warn" : "") }, String(pod.restarts)),
-        make("td", {}, since(pod.since)),
-        make("td", {}, pod.ip)
-      );
-    })
+  const folded = narrow.matches && !unfolded.has("pods");
+  const shown = folded ? pods.filter(([uid, pod], at) => at < SHOWN_PODS_OF_A_PHONE || !pod.well || uid === chosen) : pods;
+  place(at("pods").tBodies[0], [shown, pods.length, chosen], () => {
+    const rows = shown.map(([uid, pod]) => podRow(uid, pod));
+    return shown.length < pods.length ? [...rows, moreRow("pods", pods.length - shown.length)] : rows;
+  });
+}
+
+function statusChip(pod) {
+  const kind = pod.well ? "good" : /Err|Crash|BackOff|Failed|OOM|Invalid/.test(pod.status) ? "bad" : "warn";
+  return make("span", { class: "chip " + kind }, pod.status);
+}
+
+function podRow(uid, pod) {
+  const here = uid === chosen;
+  const name = make("button", { type: "button", "data-key": uid, "aria-current": here ? "true" : null }, make("span", { class: "quiet" }, pod.namespace + "/"), pod.name);
+  return make(
+    "tr",
+    { "data-uid": uid, class: here ? "chosen" : "", title: pod.why },
+    make("td", { class: "name" }, name),
+    make("td", {}, statusChip(pod)),
+    make("td", { class: "number spare" }, pod.ready),
+    make("td", { class: "number" + (pod.restarts ? " warn" : "") }, String(pod.restarts)),
+    make("td", { class: "number spare" }, since(pod.since))
   );
+}
+
+// Three columns: a phone shows no more of either table.
+function moreRow(up, count, depth = 0) {
+  const button = make("button", { type: "button", "data-key": "more " + up }, "and " + count + " more that are well");
+  const indent = make("span", { class: "tree" }, "  ".repeat(depth));
+  return make("tr", { class: "more", "data-up": up }, make("td", { colspan: 3 }, indent, button));
 }
 
 const KINDS = { parked: "bad", "backing off": "bad", waiting: "busy", handling: "busy", idle: "", stopping: "warn" };
@@ -221,14 +245,12 @@ function drawActors() {
   const only = at("troubled").checked;
   const rows = only ? troubled.map(([path, actor]) => ({ path, actor, depth: 0 })) : rowsOf(actors);
   const names = rows.map((row) => (row.path ? shortPath(row.path) : ""));
-  place(at("actors").tBodies[0], [rows, names], () => rows.map((row) => actorRow(row, only)));
+  const none = make("tr", {}, make("td", { colspan: 3, class: "quiet" }, "no actor is in trouble"));
+  place(at("actors").tBodies[0], [rows, names], () => (rows.length ? rows.map((row) => actorRow(row, only)) : [none]));
 }
 
 function actorRow({ path, actor, depth, more, up }, flat) {
-  if (more) {
-    const text = "  ".repeat(depth) + "and " + more + " more that are well";
-    return make("tr", { class: "more", "data-up": up }, make("td", { colspan: 6 }, make("span", { class: "tree" }, "  ".repeat(depth)), text.trim()));
-  }
+  if (more) return moreRow(up, more, depth);
   const last = path === "/" ? "/" : path.slice(path.lastIndexOf("/") + 1);
   const name = flat ? shortPath(path) : podOf(last) || last;
   const words = actor.waitingFor && actor.handlingSince ? "waits for " + actor.waitingFor : actor.failure;
@@ -238,10 +260,10 @@ function actorRow({ path, actor, depth, more, up }, flat) {
     { title: path },
     make("td", { class: "name" }, make("span", { class: "tree" }, flat ? "" : "  ".repeat(depth)), name, make("span", { class: "class" }, actor.class)),
     make("td", {}, make("span", { class: "chip " + (actor.late ? "bad" : KINDS[actor.state] || "") }, actor.late ? "late" : actor.state)),
-    make("td", { class: "number" + (actor.oldest ? " warn" : "") }, String(actor.mailbox), actor.oldest ? since(actor.oldest, " \u00b7 ") : ""),
-    make("td", { class: "number" }, String(actor.handled)),
-    make("td", { class: "number" + (actor.restarts ? " bad" : "") }, String(actor.restarts)),
-    make("td", { class: "words" + (isFailure ? " bad" : ""), title: words }, words)
+    make("td", { class: "number spare" + (actor.oldest ? " warn" : "") }, String(actor.mailbox), actor.oldest ? since(actor.oldest, " \u00b7 ") : ""),
+    make("td", { class: "number spare" }, String(actor.handled)),
+    make("td", { class: "number spare" + (actor.restarts ? " bad" : "") }, String(actor.restarts)),
+    make("td", { class: "words" + (isFailure ? " bad" : "") }, words)
   );
 }
 
@@ -285,13 +307,14 @@ function wordsOfLane(lane) {
   return [...keys, ...lane.lost.map((one) => (podOf(one.key) || one.key) + ": gave up " + one.call)].join("\n");
 }
 
-// --- the timeline of a pod --------------------------------------------------------------------------------------------
+// --- the story of a pod -----------------------------------------------------------------------------------------------
 
 function choose(uid, byHand) {
   chosen = uid;
   chosenByHand = chosenByHand || byHand;
   storyTold = "";
   tellStory(true);
+  if (byHand && narrow.matches) at("story-box").scrollIntoView();
 }
 
 async function tellStory(now = false) {
@@ -316,13 +339,34 @@ function clock(stamp) {
   return make("time", { datetime: stamp, title: stamp }, stamp.slice(11, 19));
 }
 
+// What to do, the words of whoever refused, the last lines of a log.
+function notesOf(story, line) {
+  for (const verdict of story.verdicts) {
+    if (!line.startsWith(verdict.text) && !line.startsWith(verdict.subject + ": " + verdict.text)) continue;
+    const notes = [];
+    if (verdict.advice) notes.push(make("div", { class: "note" }, make("strong", {}, "What to do: "), verdict.advice));
+    if (verdict.original && !line.includes(verdict.original)) notes.push(make("div", { class: "note" }, verdict.original));
+    if (verdict.log.length) {
+      notes.push(make("div", { class: "note" }, make("strong", {}, "The end of its log:")));
+      notes.push(make("div", { class: "note log" }, ...verdict.log.map((each) => make("div", {}, each))));
+    }
+    return notes;
+  }
+  return [];
+}
+
 function drawStory(story) {
-  write(at("story-of"), story.namespace + "/" + story.name + (story.stage ? ", " + story.stage : ""));
+  const pod = parts.get("pod/" + chosen);
+  place(at("story-of"), [story.namespace, story.name, story.stage, pod], () => [
+    make("span", { class: "quiet" }, story.namespace + "/"),
+    make("span", {}, story.name),
+    ...(pod ? [" ", statusChip(pod)] : []),
+    make("span", { class: "quiet" }, [story.stage, pod && pod.ip].filter(Boolean).map((each) => " " + each).join(",")),
+  ]);
   const box = at("story");
-  const low = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
   const made = [];
-  if (story.why.length) made.push(...story.why.map((line) => make("div", { class: "why" }, line)));
-  else made.push(make("div", { class: "why well" }, story.status));
+  if (story.why.length) made.push(...story.why.map((line) => make("div", { class: "why" }, make("p", {}, line), ...notesOf(story, line))));
+  else made.push(make("div", { class: "why well" }, make("p", {}, story.status)));
   const next = [];
   if (story.doing) next.push(make("li", {}, "its worker waits for " + story.doing));
   for (const line of story.lanes) next.push(make("li", {}, line));
@@ -345,33 +389,21 @@ function drawStory(story) {
   if (story.forgotten) happened.push(make("li", { class: "quiet" }, story.forgotten + " more are not remembered"));
   made.push(make("ol", { class: "happened" }, ...happened));
   box.replaceChildren(...made);
-  if (low && box.scrollTop) box.scrollTop = 0;
+  if (storyShown !== chosen) box.scrollTop = 0;
+  storyShown = chosen;
 }
 
 // --- controls ------------------------------------------------------------------------------------------------------------
 
-at("pods").addEventListener("click", (event) => {
-  const row = event.target.closest("tr[data-uid]");
-  if (row) {
-    choose(row.dataset.uid, true);
-    askDraw();
-  }
+document.querySelector("main").addEventListener("click", (event) => {
+  const row = event.target.closest("tr[data-uid], tr[data-up]");
+  if (!row) return;
+  if (row.dataset.uid) choose(row.dataset.uid, true);
+  else unfolded.add(row.dataset.up);
+  askDraw();
 });
-at("pods").addEventListener("keydown", (event) => {
-  const row = event.target.closest("tr[data-uid]");
-  if (row && (event.key === "Enter" || event.key === " ")) {
-    event.preventDefault();
-    choose(row.dataset.uid, true);
-    askDraw();
-  }
-});
-at("actors").addEventListener("click", (event) => {
-  const row = event.target.closest("tr[data-up]");
-  if (row) {
-    unfolded.add(row.dataset.up);
-    askDraw();
-  }
-});
+narrow.addEventListener("change", askDraw);
+at("troubled").checked = narrow.matches;
 at("troubled").addEventListener("change", askDraw);
 setInterval(() => tellStory(), 2000);
 listen();

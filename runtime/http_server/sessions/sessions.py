@@ -69,7 +69,7 @@ class Sessions:
         try:
             url = await self._url(endpoint, pod, container, head.query)
         except CriError as error:
-            raise HttpRefusal(500, f"the runtime does not take it: {error}") from None
+            raise HttpRefusal(500, f"the runtime does not take it: {error.in_go}") from None
         return way_to(url, head)
 
     async def _url(self, endpoint: ServerEndpoint, pod: Pod, container: str, query: Query) -> str:

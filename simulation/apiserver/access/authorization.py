@@ -140,7 +140,7 @@ def attributes_of(call: ResourceCall) -> AccessAttributes:
         # As in Kubernetes, the namespace of a Namespace object is its own name.
         namespace=target.name if target.resource is NAMESPACES else target.namespace,
         name=target.name,
-        field_node=(selection.node or "") if selection is not None else "",
+        field_node=(selection.asked_node or "") if selection is not None else "",
         field_name=(selection.name or "") if selection is not None else "",
     )
 

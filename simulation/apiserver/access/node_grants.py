@@ -43,7 +43,7 @@ def _own(store: Store, node: str, asked: AccessAttributes) -> bool:
 
 
 def _selected(store: Store, node: str, asked: AccessAttributes) -> bool:
-    """Only pods of the node are selected."""
+    """Only objects of the node are selected."""
     return asked.field_node == node
 
 
@@ -78,6 +78,12 @@ def _attached(store: Store, node: str, asked: AccessAttributes) -> bool:
     return found is not None and (found.object.get("spec") or {}).get("nodeName") == node
 
 
+def _sliced(store: Store, node: str, asked: AccessAttributes) -> bool:
+    """The slice is of the node."""
+    found = store.get("resourceslices.resource.k8s.io", "", asked.name)
+    return found is not None and (found.object.get("spec") or {}).get("nodeName") == node
+
+
 def _claims(store: Store, node: str, volume: Json) -> bool:
     claim = (volume.get("spec") or {}).get("claimRef") or {}
     return _refers(store, node, "persistentvolumeclaims", (claim.get("namespace", ""), claim.get("name", "")))
@@ -108,6 +114,7 @@ _CREATE = frozenset({"create"})
 _READ = frozenset({"get", "list", "watch"})
 _CHANGE = frozenset({"get", "update", "patch"})
 _SELECT = "can only list/watch pods with spec.nodeName field selector"
+_SELECT_SLICES = "can only list/watch/deletecollection resourceslices with nodeName field selector"
 SAME_NAME = "can only access the object with the same name as the requesting node"
 _GRANTS: Mapping[str, tuple[_Grant, ...]] = {
     **dict.fromkeys(("clustertrustbundles", "csidrivers", "runtimeclasses", "services"), (_Grant(_READ),)),
@@ -128,6 +135,12 @@ _GRANTS: Mapping[str, tuple[_Grant, ...]] = {
     ),
     "pods/eviction": (_Grant(_CREATE, _bound),),
     "pods/status": (_Grant(_CHANGE, _bound),),
+    "resourceclaims": (_Grant(_GET, _referred),),
+    "resourceslices": (
+        _Grant(_CREATE),
+        _Grant(frozenset({"list", "watch", "deletecollection"}), _selected, _SELECT_SLICES),
+        _Grant(_CHANGE | {"delete"}, _sliced),
+    ),
     "secrets": (_Grant(_READ, _secret),),
     "serviceaccounts": (_Grant(_GET, _referred),),
     "serviceaccounts/token": (_Grant(_CREATE, _referred),),

@@ -29,6 +29,10 @@ def references_of(pod: Json) -> dict[str, set[Key]]:
         for volume in spec.get("volumes") or ()
         if volume.get("ephemeral")
     ]
+    status = pod.get("status") or {}
+    extended = status.get("extendedResourceClaimStatus") or {}
+    made = [*(status.get("resourceClaimStatuses") or ()), extended, *(spec.get("resourceClaims") or ())]
+    named += [("resourceclaims", each.get("resourceClaimName")) for each in made]
     found: dict[str, set[Key]] = {}
     for plural, name in named:
         if name:

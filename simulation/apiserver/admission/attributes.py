@@ -19,6 +19,25 @@ Concern = tuple[ServedResource, str, str]
 """Resource, part or "", operation."""
 
 
+_OF_SERVER = ("namespace", "uid", "resourceVersion", "creationTimestamp", "generation")
+
+
+class Reinvocation(msgspec.Struct):
+    """Which parts of a plugin, as its policies, have a second turn.
+
+    `may_run`: those that want one, and have run since the object changed; `runs`: those that have one.
+    """
+
+    may_run: set[str] = set()
+    runs: set[str] = set()
+    left: Json | None = None
+    """The object as the plugin left it in the first turn."""
+
+    def changed(self) -> None:
+        self.runs |= self.may_run
+        self.may_run = set()
+
+
 class Attributes(msgspec.Struct, eq=False):
     """See the module. `old`: the object before, in the shape of the request; None for a creation.
 
@@ -35,12 +54,44 @@ class Attributes(msgspec.Struct, eq=False):
     """The owners of the fields of `old`."""
     new_managed: Managed = ()
     """Those of `new` so far."""
-    is_foreign: bool = False
-    """Whether a webhook has changed the object, which must be read again."""
+    read_again: Callable[[bool], Json] | None = None
+    """Reads `new` as if a client had sent it, and returns it. Raises StatusError.
+
+    Its argument: whether unknown fields are refused.
+    """
+    is_again: bool = False
+    """Whether the plugins have their second turn."""
+    wants_again: bool = False
+    """Whether a plugin has changed the object so that all plugins must have a second turn."""
+    memory: dict[str, Reinvocation] = {}
+    """What a plugin remembers of the first turn, by its name."""
 
     def whole(self) -> tuple[Json | None, Json | None]:
         """`old` and `new` with their managed fields."""
         return _whole(self.old, self.old_managed), _whole(self.new, self.new_managed)
+
+    def become(self, value: Json, *, strict: bool = False, renames: bool = False) -> None:
+        """Go on with another new object, which is read as if a client had sent it.
+
+        It stays the same object to the server. `strict`: unknown fields are refused. `renames`: a new object may get
+        another name. Raises StatusError; then the object stays as it was.
+        """
+        new = self.new
+        assert new is not None
+        assert self.read_again is not None
+        before = snapshot(new)
+        of_server = _OF_SERVER if renames and self.old is None else (*_OF_SERVER, "name")
+        metadata = {name: part for name, part in (value.get("metadata") or {}).items() if name not in of_server}
+        metadata.pop("managedFields", None)  # The server alone says who owns what.
+        metadata |= {name: new["metadata"][name] for name in of_server if name in new["metadata"]}
+        new.clear()
+        new.update({**value, "apiVersion": before["apiVersion"], "kind": before["kind"], "metadata": metadata})
+        try:
+            self.new = self.read_again(strict)
+        except StatusError:
+            new.clear()
+            new.update(before)
+            raise
 
     @property
     def object(self) -> Json:
@@ -59,6 +110,11 @@ class Attributes(msgspec.Struct, eq=False):
         """The refusal of the request (403). An object without a name yet goes by its generateName."""
         name = self.name or self.object["metadata"].get("generateName") or ""
         return forbidden(self.call.resource, name, why, causes)
+
+
+def snapshot(value: Json) -> Json:
+    """The object as it is now; a plugin changes its top and its metadata in place."""
+    return {**value, "metadata": dict(value["metadata"])}
 
 
 def _whole(value: Json | None, managed: Managed) -> Json | None:

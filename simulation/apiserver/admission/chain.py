@@ -1,6 +1,7 @@
 """The plugins of admission, in the order of Kubernetes.
 
-First all plugins may change an object; after validation all may judge it.
+First all plugins may change an object, and once more if a policy or a webhook has changed it. After validation all may
+judge it.
 
 A new plugin is one file, and one line here. The order is that of `AllOrderedPlugins` in kube-apiserver.
 """
@@ -16,17 +17,18 @@ from simulation.apiserver.admission import (
     default_classes,
     default_tolerations,
     limit_ranger,
+    mutating_policies,
     namespace_lifecycle,
     node_restriction,
     node_taints,
     pod_security,
     pod_topology_labels,
-    policies,
     priority,
     resource_quota,
     runtime_class,
     service_account,
     storage_protection,
+    validating_policies,
     webhooks,
 )
 from simulation.apiserver.admission.attributes import Attributes
@@ -50,9 +52,9 @@ PLUGINS = (
     certificates.SUBJECT_PLUGIN,
     default_classes.INGRESS_PLUGIN,
     pod_topology_labels.PLUGIN,
+    mutating_policies.PLUGIN,
     webhooks.MUTATING_PLUGIN,
-    policies.WARNING_PLUGIN,
-    policies.PLUGIN,
+    validating_policies.PLUGIN,
     webhooks.VALIDATING_PLUGIN,
     resource_quota.PLUGIN,
 )
@@ -62,8 +64,13 @@ _Steps = tuple[tuple[_Step, ...], tuple[_Step, ...]]
 
 def admit(this: Attributes) -> None:
     """Let the plugins change the object. Raises StatusError, ReviewWantedError."""
-    for step in _steps(this.call.resource, this.call.target.subresource, this.operation)[0]:
+    steps = _steps(this.call.resource, this.call.target.subresource, this.operation)[0]
+    for step in steps:
         step(this)
+    if this.wants_again:
+        this.is_again = True
+        for step in steps:
+            step(this)
 
 
 def validate(this: Attributes) -> None:

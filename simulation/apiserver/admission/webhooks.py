@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from config.patches import PatchError, apply_json_patch
 from simulation.apiserver.admission.attributes import Attributes, Plugin
+from simulation.apiserver.admission.reinvocation import Turn
 from simulation.apiserver.kinds.table import NAMESPACES
 from simulation.apiserver.requests.calls import ResourceCall, user_info
 from simulation.apiserver.status import Json, StatusError, internal_error
 from simulation.apiserver.store.store import Store
-from simulation.webhooks.matching import GROUP, Asked, Webhook, webhooks_of
+from simulation.webhooks.matching import GROUP, Asked, Webhook, concerns, webhooks_of
 from simulation.webhooks.reviews import MUTATING, VALIDATING, RefusedError, Verdict
 
 _Change = tuple[Json | None, Json | None]
 """The object before and after."""
-_KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "generation")
 
 
 def admit(this: Attributes) -> None:
@@ -28,18 +28,18 @@ def admit(this: Attributes) -> None:
     webhooks = _webhooks(store, MUTATING)
     if not webhooks:
         return
+    turn = Turn(this, MUTATING_PLUGIN.name)
     old, value = begun = this.whole()
     for webhook in webhooks:
-        verdict = _verdict(store, this.call, MUTATING, webhook, (old, value))
-        value = None if value is None else _patched(webhook, value, verdict)
-    new = this.new
-    if new is None or value is None or value is begun[1]:
-        return
-    this.is_foreign = True
-    metadata = {**value["metadata"], **{name: new["metadata"][name] for name in _KEPT if name in new["metadata"]}}
-    metadata.pop("managedFields", None)  # The server alone says who owns what.
-    new.clear()
-    new.update({**value, "metadata": metadata})
+        if not concerns(webhook.fields, asked_of(store, this.call, old, value)) or not turn.is_for(webhook.key):
+            continue
+        verdict = _verdict(store, this.call, MUTATING, webhook, (old, value), again=this.is_again)
+        patched = None if value is None else _patched(webhook, value, verdict)
+        turn.ran(webhook.key, changed=patched != value, policy=webhook.fields.get("reinvocationPolicy"))
+        value = patched
+    if value is not None and value is not begun[1]:
+        this.become(value)
+    turn.end()
 
 
 def validate(this: Attributes) -> None:
@@ -57,7 +57,7 @@ def review_part(store: Store, call: ResourceCall, body: Json, old: Json | None =
     """What is sent to a part of an object, as webhooks want it. Raises StatusError, ReviewWantedError."""
     for stage in (MUTATING, VALIDATING) if call.request.admission is not None else ():
         for webhook in _webhooks(store, stage):
-            body = _patched(webhook, body, _verdict(store, call, stage, webhook, (old, body), connects))
+            body = _patched(webhook, body, _verdict(store, call, stage, webhook, (old, body), connects=connects))
     return body
 
 
@@ -86,13 +86,20 @@ def _webhooks(store: Store, stage: str) -> list[Webhook]:
 
 
 def _verdict(
-    store: Store, call: ResourceCall, stage: str, webhook: Webhook, change: _Change, connects: bool = False
+    store: Store,
+    call: ResourceCall,
+    stage: str,
+    webhook: Webhook,
+    change: _Change,
+    *,
+    connects: bool = False,
+    again: bool = False,
 ) -> Verdict:
     admission = call.request.admission
     assert admission is not None
     asked = asked_of(store, call, *change, connects=connects)
     try:
-        verdict = admission.verdict(stage, webhook, asked)
+        verdict = admission.verdict(stage, webhook, asked, again)
     except RefusedError as refusal:
         said = refusal.status
         raise StatusError(refusal.code, said.get("reason", ""), refusal.message, said.get("details")) from None

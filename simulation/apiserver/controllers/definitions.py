@@ -7,6 +7,7 @@ and gone as soon as its last object is.
 from __future__ import annotations
 
 from simulation.apiserver.kinds import definitions
+from simulation.apiserver.kinds.approvals import approval_of
 from simulation.apiserver.kinds.catalog import Catalog
 from simulation.apiserver.kinds.table import DEFINITIONS
 from simulation.apiserver.pipeline.context import Context, Follower
@@ -20,6 +21,7 @@ from simulation.apiserver.strategies.described import DescribedStrategy
 from simulation.apiserver.verbs.delete import empty
 
 _MANAGER = "kube-apiserver"
+_CONFORMANT = "KubernetesAPIApprovalPolicyConformant"
 
 
 class DefinitionController(Follower):
@@ -44,6 +46,16 @@ class DefinitionController(Follower):
             status = {**version.object["status"], "acceptedNames": spec["names"]}
             status = with_condition(status, now, kind, reason, message)
             version = self._write_status(version, status)
+        self._tell_approval(version)
+
+    def _tell_approval(self, version: Version) -> None:
+        """Say whether Kubernetes has approved of a definition in one of its groups."""
+        found, status = approval_of(version.object), version.object["status"]
+        if found is not None:
+            now = self._context.core.timestamp()
+            told = with_condition(status, now, _CONFORMANT, found.reason, found.message, found.status)
+            if told != status:
+                self._write_status(version, told)
 
     def _write_status(self, version: Version, status: Json) -> Version:
         target = Target(DEFINITIONS, "", version.name, "status", DEFINITIONS.subresources["status"])
@@ -70,8 +82,11 @@ class DefinitionController(Follower):
         if "deletionTimestamp" in new.object["metadata"]:
             if not definitions.is_true(new.object, "Terminating"):
                 self._begin_end(new)
-        elif new.object["spec"] != old.object["spec"]:
+            return
+        if new.object["spec"] != old.object["spec"]:
             self._serve(new)
+        if approval_of(new.object) != approval_of(old.object):
+            self._tell_approval(new)
 
     def removed(self, last: Version) -> None:
         self._catalog.define(last.name, ())

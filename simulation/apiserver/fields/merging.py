@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simulation.apiserver.fields.sets import Fields, is_member, shown_step
@@ -53,6 +53,19 @@ def _check(value: Any, kind: FieldType, path: str) -> None:
             raise ConfigurationError(path, f"duplicate entries for key {shown}")
         seen.add(step)
         _check(item, kind.items, f"{path}{shown}")
+
+
+def whole_parts(value: Any, kind: FieldType, path: str = "") -> Iterator[str]:
+    """The paths of the maps and lists in a value that are owned as a whole."""
+    if isinstance(value, dict | list) and not kind.has_parts(value):
+        yield path
+    elif isinstance(value, dict):
+        for name, below in value.items():
+            yield from whole_parts(below, kind.below(name), f"{path}.{name}")
+    elif isinstance(value, list):
+        assert kind.items is not None
+        for place, item in enumerate(value):
+            yield from whole_parts(item, kind.items, f"{path}[{place}]")
 
 
 # --- merging --------------------------------------------------------------------------------------------------------

@@ -16,32 +16,21 @@ from simulation.apiserver.schemas.json_paths import names_of, parse_path
 from simulation.apiserver.schemas.kind_schema import KindSchema
 from simulation.apiserver.schemas.structural import Cause, faults_of_schema
 from simulation.apiserver.schemas.validation import invalid_at
+from simulation.apiserver.schemas.zeros import without_zeros
 from simulation.apiserver.status import Json, forbidden_field, required
 from simulation.webhooks.conversions import REVIEW_VERSIONS
 
-APPROVED = "api-approved.kubernetes.io"
 _KUBE_VERSION = re.compile(r"v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?")
-_VALUES = ("default", "enum", "example")
 
 
 def with_names(spec: Any) -> Any:
-    """The spec without empty fields, with the names that follow from others."""
-    spec = _said(spec)
+    """The spec as Go writes it, with the names that follow from others."""
+    spec = without_zeros(spec)
     if not isinstance(spec, dict) or not isinstance(spec.get("names", {}), dict):
         return spec
     kind = str(spec.get("names", {}).get("kind", ""))
     derived = {"singular": kind.lower(), "listKind": f"{kind}List"} if kind else {}
-    kept = {name: part for name, part in spec.items() if name != "preserveUnknownFields" or part}
-    return {**kept, "names": {**derived, **spec.get("names", {})}}
-
-
-def _said(value: Any) -> Any:
-    """The value without nulls and empty texts at any depth, but for the values that a schema speaks of."""
-    if isinstance(value, list):
-        return [_said(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: item if name in _VALUES else _said(item) for name, item in value.items() if item not in (None, "")}
+    return {**spec, "names": {**derived, **spec.get("names", {})}}
 
 
 def schema_of(version: Json) -> Any:
@@ -69,9 +58,6 @@ def faults_of(definition: Json) -> Iterator[Cause]:
     group, names, versions = spec["group"], spec["names"], spec["versions"]
     if metadata["name"] != f"{names['plural']}.{group}":
         yield invalid_at("metadata.name", metadata["name"], 'must be spec.names.plural+"."+spec.group')
-    if group.endswith((".k8s.io", ".kubernetes.io")) and APPROVED not in (metadata.get("annotations") or {}):
-        why = f'protected groups must have approval annotation "{APPROVED}"'
-        yield required(f"metadata.annotations[{APPROVED}]", why)
     if names["kind"] == names["listKind"]:
         yield invalid_at("spec.names.listKind", names["listKind"], "kind and listKind may not be the same")
     called = [version["name"] for version in versions]

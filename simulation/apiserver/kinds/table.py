@@ -172,10 +172,11 @@ INGRESSES = _BY_NAME["networking.k8s.io", "v1", "ingresses"]
 INGRESS_CLASSES = _BY_NAME["networking.k8s.io", "v1", "ingressclasses"]
 RUNTIME_CLASSES = _BY_NAME["node.k8s.io", "v1", "runtimeclasses"]
 CERTIFICATE_REQUESTS = _BY_NAME["certificates.k8s.io", "v1", "certificatesigningrequests"]
-MUTATING_BINDINGS, VALIDATING_BINDINGS, VALIDATING_POLICIES = (
+MUTATING_BINDINGS, MUTATING_POLICIES, VALIDATING_BINDINGS, VALIDATING_POLICIES = (
     _BY_NAME["admissionregistration.k8s.io", "v1", plural]
     for plural in (
         "mutatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
         "validatingadmissionpolicybindings",
         "validatingadmissionpolicies",
     )

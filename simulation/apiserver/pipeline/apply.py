@@ -18,8 +18,9 @@ from simulation.apiserver.fields.managers import (
 )
 from simulation.apiserver.fields.merging import ConfigurationError
 from simulation.apiserver.fields.resets import changeable, reset
+from simulation.apiserver.fields.resources import type_of
 from simulation.apiserver.fields.sets import Fields, without_all_below
-from simulation.apiserver.pipeline.manage import Changed, type_of
+from simulation.apiserver.pipeline.manage import Changed
 from simulation.apiserver.pipeline.stage import Write
 from simulation.apiserver.status import Json, StatusError, bad_request, conflict
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simulation.apiserver.fields.comparison import without_left_out
+from simulation.apiserver.fields.resources import type_of
 from simulation.apiserver.kinds.table import PODS
-from simulation.apiserver.pipeline.manage import type_of
 from simulation.apiserver.pipeline.stage import Write
 from simulation.apiserver.schemas.go_types import GoTypeError, check_metadata, check_types, with_amounts_as_text
 from simulation.apiserver.status import Json, StatusError, bad_request, conflict
@@ -39,13 +39,23 @@ def decode_object(this: Write) -> None:
         check_namespace(resource, before["metadata"].get("namespace", ""), metadata)
         check_name(call.name, metadata)
     if not _is_known(this, value):
-        _decode(this, value)
+        _decode(this, value, is_sent=isinstance(call.request.body, bytes))
 
 
-def _decode(this: Write, value: Json) -> None:
+def decode_changed(this: Write) -> None:
+    """Read the value again, which a policy or a webhook has changed, as if a client had sent it."""
+    value, kind = this.value, type_of(this.call.resource)
+    if kind is not None and not this.call.resource.is_defined:
+        said = without_left_out(value, kind)
+        if said is not value:
+            value.clear()
+            value.update({**said, "metadata": dict(said.get("metadata") or {})})
+    _decode(this, value, is_sent=True)
+
+
+def _decode(this: Write, value: Json, *, is_sent: bool) -> None:
     """Check types and unknown fields. In-process clients send what their own types allow."""
     call, resource = this.call, this.call.resource
-    is_sent = isinstance(call.request.body, bytes)
     if resource is not PODS and (is_sent or resource.described is not None):
         _check_types(this, value)
     try:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulation.apiserver.fields.comparison import Comparison, compared, compared_as_they_are
-from simulation.apiserver.fields.custom import custom_type
 from simulation.apiserver.fields.managers import (
     Managed,
     after_update,
@@ -20,8 +19,8 @@ from simulation.apiserver.fields.managers import (
     read_managed,
     updater,
 )
-from simulation.apiserver.fields.published import published_type
 from simulation.apiserver.fields.resets import changeable, reset
+from simulation.apiserver.fields.resources import type_of
 from simulation.apiserver.fields.types import FieldType
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.context import Context
@@ -64,14 +63,6 @@ def _known(this: Write) -> Managed:
     except ValueError:
         return known
     return read if read and differ(read, known) else known
-
-
-def type_of(resource: ServedResource) -> FieldType | None:
-    """How the fields of the resource are owned."""
-    described = resource.described
-    if resource.is_defined and described is not None:
-        return custom_type(described)
-    return published_type(resource.api_version, resource.kind)
 
 
 class Changed:

@@ -10,14 +10,14 @@ from simulation.apiserver.status import invalid
 
 
 def validate(this: Write) -> None:
-    """Refuse an object with all faults that the rules find; the strategy looks at what they let pass.
+    """Refuse an object with all faults that the rules and the strategy find.
 
-    Raises StatusError (422).
+    Then the strategy looks at what these let pass. Raises StatusError (422).
     """
     resource, value = this.call.resource, this.value
     kind = kind_rules(value["apiVersion"], resource.kind)
-    of_strategy = this.strategy.causes(this.call, this.before, value)
-    found = [*_of_metadata(this, kind), *of_strategy, *_of_kind(this, kind)]
+    of_kind = this.strategy.causes(this.call, this.before, value, _of_kind(this, kind))
+    found = [*_of_metadata(this, kind), *of_kind]
     if found:
         raise invalid(resource, value["metadata"]["name"], found)
     this.strategy.validate(this.call, this.before, value)

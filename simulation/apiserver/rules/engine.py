@@ -342,10 +342,12 @@ def _of_others(rule: Rule, value: int, field: str, above: Seen) -> Iterator[Caus
 
 
 def _twice(rule: Rule, items: Sequence[Any], field: str) -> Iterator[Cause]:
-    key, seen = rule.unique or ".", list[Any]()
+    key, seen = rule.unique or ".", set[Any]()
     for number, item in enumerate(items):
         found = item if key == "." else at(item, key)
-        if found in seen and not is_empty(found):
+        # A list may have thousands of items, so each is looked up; a map or a list is, by its text.
+        known = msgspec.json.encode(found, order="deterministic") if isinstance(found, dict | list) else found
+        if known in seen and not is_empty(found):
             place = f"{field}[{number}]"
             yield causes.duplicate(place if rule.whole or key == "." else f"{place}.{key}", found)
-        seen.append(found)
+        seen.add(known)

@@ -87,6 +87,19 @@ identifier = _matching(
     "MY_NAME",
     "MyName",
 )
+_OF_CEL = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
+)
+
+
+def cel_identifier(text: str) -> list[str]:
+    """The name of a variable in CEL, which is none of its words."""
+    return ["must be a valid CEL identifier"] if identifier(text) or text in _OF_CEL else []
+
+
 header_name = _matching(
     "a valid HTTP header must consist of alphanumeric characters or '-'", "[-A-Za-z0-9]+", "X-Header-Name"
 )
@@ -307,6 +320,7 @@ FORMS: Mapping[str, Form] = {
     "key-of-data": key_of_data,
     "variable-name": variable_name,
     "identifier": identifier,
+    "cel-identifier": cel_identifier,
     "port-name": port_name,
     "header-name": header_name,
     "caseless-subdomain": lambda text: subdomain(text.lower()),

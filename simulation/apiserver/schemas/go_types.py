@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from config.values.quantity import canonical
 from simulation.apiserver.schemas.messages import ANY_JSON, SCHEMA, SCHEMA_OR, message_kinds, messages
 from simulation.apiserver.schemas.published import INT_OR_TEXT, META, QUANTITY
 
@@ -70,14 +71,19 @@ def check_metadata(value: Any) -> None:
 
 
 def with_amounts_as_text(api_version: str, kind: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document with its amounts as Go writes them: `"1"` for 1. Itself where nothing changes."""
+    """The document with its amounts as Go writes them: `"1"` for 1 and for `"1000m"`.
+
+    It is the same object where nothing changes.
+    """
     name = message_kinds().get(f"{api_version}/{kind}")
     return value if name is None else _with_texts(name, value)
 
 
 def _with_texts(kind: str, value: Any) -> Any:
     if kind == QUANTITY:
-        return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+        is_amount = isinstance(value, int | float | str) and not isinstance(value, bool)
+        text = canonical(str(value)) if is_amount else value
+        return value if text == value else text
     if kind.startswith("[]") and isinstance(value, list):
         changed = [_with_texts(kind[2:], item) for item in value]
         return value if all(new is old for new, old in zip(changed, value, strict=True)) else changed

@@ -43,7 +43,7 @@ class Selectable(Protocol):
 class Selection:
     """The selected objects. `name` and `node`: the required metadata.name and spec.nodeName; None: any."""
 
-    __slots__ = ("_fields", "_labels", "everything", "name", "node", "node_alone")
+    __slots__ = ("_fields", "_labels", "asked_node", "everything", "name", "node", "node_alone")
 
     def __init__(
         self,
@@ -56,7 +56,9 @@ class Selection:
         self._fields = fields
         self.everything = not (labels.requirements or fields.requirements)
         self.name = fields.exact("metadata.name")
-        self.node = fields.exact("spec.nodeName") if by_node else None
+        self.asked_node = fields.exact("spec.nodeName")
+        """The required spec.nodeName of any kind."""
+        self.node = self.asked_node if by_node else None
         self.node_alone = self.node is not None and len(fields.requirements) == 1 and not labels.requirements
         """Whether only the node matters."""
 

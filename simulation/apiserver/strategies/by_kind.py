@@ -12,6 +12,7 @@ from simulation.apiserver.strategies.definitions import DefinitionStrategy
 from simulation.apiserver.strategies.limit_ranges import LimitRangeStrategy
 from simulation.apiserver.strategies.namespaces import NamespaceStrategy
 from simulation.apiserver.strategies.pods import PodStrategy
+from simulation.apiserver.strategies.policies import PolicyStrategy, WebhookStrategy
 from simulation.apiserver.strategies.published import PublishedStrategy
 from simulation.apiserver.strategies.roles import BindingStrategy, RoleStrategy
 from simulation.apiserver.strategies.services import ServiceStrategy
@@ -30,6 +31,9 @@ _STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
     "daemonsets.apps": DaemonSetStrategy,
     "jobs.batch": JobStrategy,
     "limitranges": LimitRangeStrategy,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": PolicyStrategy,
+    "mutatingadmissionpolicybindings.admissionregistration.k8s.io": PolicyStrategy,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": WebhookStrategy,
     "namespaces": NamespaceStrategy,
     "persistentvolumeclaims": ClaimStrategy,
     "persistentvolumes": VolumeStrategy,
@@ -39,6 +43,9 @@ _STRATEGIES: dict[str, Callable[[Core, ServedResource], Strategy]] = {
     "roles.rbac.authorization.k8s.io": RoleStrategy,
     "secrets": DataStrategy,
     "services": ServiceStrategy,
+    "validatingadmissionpolicies.admissionregistration.k8s.io": PolicyStrategy,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": PolicyStrategy,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": WebhookStrategy,
 }
 """Kinds with rules of their own, by store key."""
 

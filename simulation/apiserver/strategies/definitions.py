@@ -6,6 +6,7 @@ Names of different definitions are not compared. `controllers.definitions` serve
 from __future__ import annotations
 
 from simulation.apiserver.kinds import definitions
+from simulation.apiserver.kinds.approvals import faults_of_approval
 from simulation.apiserver.kinds.table import DEFINITIONS
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.schemas.shapes import pruned, with_defaults
@@ -56,7 +57,7 @@ class DefinitionStrategy(Strategy):
         return () if "deletionTimestamp" in old.object["metadata"] else (CLEANUP,)
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
-        causes = list(definitions.faults_of(value))
+        causes = [*faults_of_approval(before, value), *definitions.faults_of(value)]
         if before is not None:
             causes += definitions.faults_of_change(before, value)
         self._accept(call, value, causes)
@@ -81,11 +82,19 @@ class DefinitionStrategy(Strategy):
                 call.warnings.append(f"{places[0]}{others}: {text}")
 
 
-def with_condition(status: Json, now: str, kind: str, reason: str, message: str) -> Json:
-    """The status with that condition, which is true since `now`."""
-    condition = {"type": kind, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
-    others = (each for each in status.get("conditions") or () if each.get("type") != kind)
-    return {**status, "conditions": [*others, condition]}
+def with_condition(status: Json, now: str, kind: str, reason: str, message: str, is_true: str = "True") -> Json:
+    """The status with that condition, in the place of the one before.
+
+    `is_true`: as the condition writes it.
+    """
+    made = {"type": kind, "status": is_true, "lastTransitionTime": now, "reason": reason, "message": message}
+    known: list[Json] = status.get("conditions") or []
+    was = next((each for each in known if each.get("type") == kind), None)
+    if was is None:
+        return {**status, "conditions": [*known, made]}
+    if was["status"] == is_true:
+        made["lastTransitionTime"] = was["lastTransitionTime"]
+    return {**status, "conditions": [made if each is was else each for each in known]}
 
 
 def _schemas(definition: Json) -> list[tuple[str, Json]]:

@@ -1,30 +1,29 @@
-"""Specs of pods with results that depend on them, each kept once: pods of one template share one spec.
+"""Specs of pods and of their templates, with results that depend on them.
 
-The defaults, the faults and the QoS class of a spec depend on its content alone. A shared spec is replaced, never
-changed. The caches are bounded and keep the newest. Pure.
+Each is kept once: pods of one template share one spec. The defaults, the faults and the QoS class of a spec depend on
+its content alone. A shared spec is replaced, never changed. The caches are bounded and keep the newest. Pure.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
 from config.caches import MIB, KeptBytes
 from config.documents.codec import from_builtins, to_builtins
 from config.objects import Pod
-from config.pods.defaults import default_pod
+from config.pods.defaults import default_pod, default_spec
 from config.pods.identity import compute_qos_class
 from simulation.apiserver.rules.causes import Cause
 from simulation.apiserver.rules.engine import causes_of_type
-from simulation.apiserver.schemas.go_types import check_types
+from simulation.apiserver.schemas.go_types import check_types, with_amounts_as_text
 from simulation.apiserver.status import Json
 from simulation.apiserver.store.by_identity import ByIdentity, in_memory_bytes
 
 SPECS_BYTES, SPEC_BYTES = 16 * MIB, MIB
 
-_worked: ByIdentity[WorkedSpec] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
-"""What is known of a shared spec, which comes again at the next place of the pipeline."""
 _judged: ByIdentity[tuple[Cause, ...]] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
 _TOKEN = b'"kube-api-access-"'
 _DRAWN = re.compile(rb'"kube-api-access-[a-z0-9]{5}"')
@@ -40,17 +39,44 @@ class WorkedSpec(msgspec.Struct, frozen=True):
     qos: str
 
 
-def work_out(spec: Json) -> WorkedSpec:
-    """Default a spec. Raises DocumentError or GoTypeError when a field has the wrong type."""
-    worked = _worked.get(spec)
-    if worked is None:
-        text = _encode(spec)
-        try:
-            worked = _worked_texts[text]
-        except KeyError:
-            worked = _worked_texts.keep(text, _work_out(text), in_memory_bytes(len(text)))
-        _worked.put(worked.spec, worked)
-    return worked
+class _Works:
+    """Defaults specs."""
+
+    def __init__(self, default: Callable[[Pod], Pod]) -> None:
+        self._default = default
+        self._texts: KeptBytes[bytes, WorkedSpec] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
+        self._shared: ByIdentity[WorkedSpec] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
+        """What is known of a shared spec, which comes again at the next place of the pipeline."""
+
+    def __call__(self, spec: Json) -> WorkedSpec:
+        worked = self._shared.get(spec)
+        if worked is None:
+            text = _encode(spec)
+            try:
+                worked = self._texts[text]
+            except KeyError:
+                worked = self._texts.keep(text, self._work_out(text), in_memory_bytes(len(text)))
+            self._shared.put(worked.spec, worked)
+        return worked
+
+    def _work_out(self, text: bytes) -> WorkedSpec:
+        given = {"spec": msgspec.json.decode(text)}
+        defaulted = self._default(from_builtins(given, Pod))
+        check_types("v1", "Pod", given)  # Amounts, which a struct keeps as texts.
+        complete = with_amounts_as_text("v1", "Pod", to_builtins(defaulted))["spec"]
+        spec = _shared(_encode(_as_go_writes(complete)))
+        return WorkedSpec(spec, str(compute_qos_class(defaulted.spec)))
+
+
+def _default_template(pod: Pod) -> Pod:
+    """A pod keeps the unknown fields of its spec, so the pod is defaulted."""
+    return msgspec.structs.replace(pod, spec=default_spec(pod.spec))
+
+
+work_out = _Works(default_pod)
+"""Default the spec of a pod. Raises DocumentError or GoTypeError when a field has the wrong type."""
+work_out_template = _Works(_default_template)
+"""Default the spec of a pod template, as `work_out`."""
 
 
 def causes_of_spec(spec: Json) -> tuple[Cause, ...]:
@@ -73,20 +99,17 @@ def on_node(spec: Json, node: str) -> Json:
     return _shared(_encode({**spec, "nodeName": node}))
 
 
-def _work_out(text: bytes) -> WorkedSpec:
-    given = {"spec": msgspec.json.decode(text)}
-    defaulted = default_pod(from_builtins(given, Pod))
-    check_types("v1", "Pod", given)  # Amounts, which a struct keeps as texts.
-    spec = _shared(_encode(as_go_writes(to_builtins(defaulted)["spec"])))
-    return WorkedSpec(spec, str(compute_qos_class(defaulted.spec)))
+def _as_go_writes(spec: Json) -> Json:
+    """The spec with the fields that a kube-apiserver never leaves out: `resources` of each container.
 
-
-def as_go_writes(spec: Json) -> Json:
-    """The spec with the fields that a kube-apiserver never leaves out: `resources` of each container."""
-    changed = {}
+    It writes the name of the service account twice, also under its old name.
+    """
+    changed: Json = {}
     for field in _CONTAINERS:
         if spec.get(field):
             changed[field] = [one if "resources" in one else {**one, "resources": {}} for one in spec[field]]
+    if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
+        changed |= {"serviceAccountName": account, "serviceAccount": account}
     return {**spec, **changed} if changed else spec
 
 
@@ -97,6 +120,5 @@ def _shared(text: bytes) -> Json:
         return _specs.keep(text, msgspec.json.decode(text), in_memory_bytes(len(text)))
 
 
-_worked_texts: KeptBytes[bytes, WorkedSpec] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
 _judged_texts: KeptBytes[bytes, tuple[Cause, ...]] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
 _specs: KeptBytes[bytes, Json] = KeptBytes(SPECS_BYTES, SPEC_BYTES)

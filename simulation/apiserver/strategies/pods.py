@@ -78,12 +78,14 @@ class PodStrategy(Strategy):
             value.clear()
             value.update({**before, "metadata": metadata, "spec": spec})
 
-    def causes(self, call: ResourceCall, before: Json | None, value: Json) -> Sequence[Cause]:
-        """What is wrong in a new or changed spec; pods of one template are judged once."""
+    def causes(
+        self, call: ResourceCall, before: Json | None, value: Json, of_rules: Sequence[Cause]
+    ) -> Sequence[Cause]:
+        """First what is wrong in a new or changed spec; pods of one template are judged once."""
         part, spec = call.target.subresource, value["spec"]
         if part == "status" or (before is not None and spec is before["spec"]):
-            return ()
-        return causes_of_spec(spec)
+            return of_rules
+        return [*causes_of_spec(spec), *of_rules]
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         part, name = call.target.subresource, value["metadata"]["name"]

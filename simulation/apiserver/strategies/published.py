@@ -1,6 +1,6 @@
 """Kinds that are stored by their published schema, and their pod templates.
 
-The spec of a template is defaulted like that of a pod.
+The spec of a template has fewer defaults than that of a pod.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from simulation.apiserver.schemas.go_types import GoTypeError
 from simulation.apiserver.schemas.kind_schema import KindSchema
 from simulation.apiserver.status import Json
 from simulation.apiserver.strategies.described import DescribedStrategy
-from simulation.apiserver.strategies.pod_specs import work_out
+from simulation.apiserver.strategies.pod_specs import work_out_template
 
 
 class PublishedStrategy(DescribedStrategy):
@@ -33,14 +33,12 @@ class PublishedStrategy(DescribedStrategy):
             return
         spec, claimed = template["spec"], _claimed(value, template["spec"])
         try:
-            complete = dict(work_out(_with_claimed(spec, claimed)).spec)
+            complete = dict(work_out_template(_with_claimed(spec, claimed)).spec)
         except (DocumentError, GoTypeError):
             return  # The rules say so.
         if claimed:
             left = [one for one in complete.pop("volumes") if one not in claimed]
             complete |= {"volumes": left} if left else {}
-        if "enableServiceLinks" not in spec:
-            del complete["enableServiceLinks"]  # A default of pods that templates do not have.
         value.update(_with(value, self._described.template, {**template, "spec": complete}))
 
     def _template(self, value: Json) -> Json | None:

@@ -1,4 +1,7 @@
-"""Services: the address in the cluster that each gets, and the defaults of its ports."""
+"""Services: the address in the cluster that each gets, and its ports.
+
+`node_ports` has the rules of those on nodes.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ from simulation.apiserver.core import Core
 from simulation.apiserver.kinds.table import SERVICES, ServedResource
 from simulation.apiserver.requests.calls import ResourceCall
 from simulation.apiserver.status import Json, internal_error, invalid, invalid_value, required
+from simulation.apiserver.strategies import node_ports
 from simulation.apiserver.strategies.strategy import Strategy
 
-FIRST_NODE_PORT = 30000
 FIRST_ADDRESS = 10
 """Addresses below this are for services that request one, such as that of the API server."""
 _AT_NODES = ("NodePort", "LoadBalancer")
-_OF_BALANCERS = ("allocateLoadBalancerNodePorts", "healthCheckNodePort", "loadBalancerClass")
+_OF_BALANCERS = ("allocateLoadBalancerNodePorts", "loadBalancerClass")
 _OF_CLUSTER = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _KEPT = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
 
@@ -25,7 +28,7 @@ class ServiceStrategy(Strategy):
         super().__init__(core, resource)
         self._network = ipaddress.ip_network(core.options.service_cidr)
         self._next = FIRST_ADDRESS
-        self._next_port = FIRST_NODE_PORT
+        self._next_port = node_ports.FIRST
 
     def default(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         super().default(call, before, value)
@@ -36,7 +39,7 @@ class ServiceStrategy(Strategy):
         spec = value["spec"]
         if before is not None:
             was = before["spec"]
-            spec = _without_leftovers(was, spec)
+            spec = _without_leftovers(was, node_ports.kept(was, spec))
             if spec["type"] != "ExternalName":
                 spec = {**spec, **{field: was[field] for field in _KEPT if field in was and not spec.get(field)}}
         elif spec["type"] != "ExternalName":
@@ -44,7 +47,7 @@ class ServiceStrategy(Strategy):
             common = {"ipFamilies": ["IPv6" if ":" in address else "IPv4"], "ipFamilyPolicy": "SingleStack"}
             addresses = {"clusterIP": address, "clusterIPs": [address]}
             spec = {**common, **spec, **addresses}
-        value["spec"] = self._with_node_ports(spec)
+        value["spec"] = node_ports.with_new(None if before is None else before["spec"], spec, self._draw_port)
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         spec, name = value["spec"], value["metadata"]["name"]
@@ -53,19 +56,28 @@ class ServiceStrategy(Strategy):
         was = (before or {}).get("spec") or {}
         if was.get("clusterIP") and spec.get("clusterIP") not in (was["clusterIP"], None):
             raise invalid(SERVICES, name, [invalid_value("spec.clusterIP", spec["clusterIP"], "field is immutable")])
+        if spec["type"] in _AT_NODES:
+            causes = [*node_ports.faults(was or None, spec, self._ports_taken(value["metadata"]["uid"]))]
+            if causes:
+                raise invalid(SERVICES, name, causes[:1])
 
-    def _with_node_ports(self, spec: Json) -> Json:
-        if spec["type"] not in _AT_NODES:
-            return spec
-        if spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
-            return spec
-        ports = []
-        for port in spec.get("ports") or ():
-            if "nodePort" not in port:
-                port = {**port, "nodePort": self._next_port}
-                self._next_port += 1
-            ports.append(port)
-        return {**spec, "ports": ports} if ports else spec
+    def _draw_port(self) -> int:
+        """The next port that no service has on the nodes. Raises StatusError (500)."""
+        taken, count = self._ports_taken(), node_ports.LAST - node_ports.FIRST + 1
+        for step in range(count):
+            number = node_ports.FIRST + (self._next_port - node_ports.FIRST + step) % count
+            if number not in taken:
+                self._next_port = number + 1
+                return number
+        raise internal_error("failed to allocate a nodePort: range is full")
+
+    def _ports_taken(self, but: str = "") -> set[int]:
+        """The ports of nodes of all services. `but`: the UID of one that does not count."""
+        found: set[int] = set()
+        for service in self.core.store.of[SERVICES.store_key].all():
+            if service.object["metadata"]["uid"] != but:
+                found |= node_ports.numbers_of(service.object["spec"])
+        return found
 
     def _address(self, name: str, asked: str | None) -> str:
         """The address that is asked for, or the next free one. Raises StatusError (422, 500)."""
@@ -111,8 +123,4 @@ def _without_leftovers(was: Json, spec: Json) -> Json:
         gone += _OF_CLUSTER
     if before in _AT_NODES and now not in _AT_NODES:
         gone += [] if spec.get("externalIPs") else ["externalTrafficPolicy"]
-        ports, old_ports = spec.get("ports") or [], was.get("ports") or []
-        if [port.get("nodePort") for port in ports] == [port.get("nodePort") for port in old_ports]:
-            bare = [{name: part for name, part in port.items() if name != "nodePort"} for port in ports]
-            spec = {**spec, "ports": bare}
     return {name: part for name, part in spec.items() if name not in gone or part != was.get(name)}

@@ -81,9 +81,11 @@ class Strategy:
         if "status" in value and value["status"] is None:
             del value["status"]
 
-    def causes(self, call: ResourceCall, before: Json | None, value: Json) -> Sequence[Cause]:
-        """Faults that stand before those of the rules, in the same answer."""
-        return ()
+    def causes(
+        self, call: ResourceCall, before: Json | None, value: Json, of_rules: Sequence[Cause]
+    ) -> Sequence[Cause]:
+        """All faults of the object but for those of its metadata: `of_rules` are those that the rules find."""
+        return of_rules
 
     def validate(self, call: ResourceCall, before: Json | None, value: Json) -> None:
         """Refuse what the rules of the kind let pass. Raises StatusError (422)."""

@@ -40,11 +40,13 @@ VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DEL
 
 @pytest.mark.parametrize("method", VERBS)
 @pytest.mark.parametrize("path", SUBRESOURCES)
+# (spec 11.4.3)
 def test_every_path_and_method(method: str, path: str) -> None:
     expected = tuple(RequestAttributes(VERBS[method], each) for each in SUBRESOURCES[path].split())
     assert attributes_of(method, path) == expected
 
 
+# (spec 11.4.4)
 def test_a_forbidden_answer_names_the_missing_permission() -> None:
     told = forbidden(RequestUser("bob"), attributes_of("GET", "/pods"))
     assert told == "Forbidden (user=bob, verb=get, resource=nodes, subresource(s)=[pods proxy])"

@@ -17,6 +17,7 @@ from actors.kernel import PoolDispatcher
 from cli.run.node_server import NodeWindow, Serving, configuration_shown, node_server
 from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import Authentication, X509Authentication
+from config.kubelet.feature_gates import FeatureGates
 from runtime.api import ApiLines
 from runtime.http_server.auth.access import attributes_of
 from runtime.http_server.node_server import NodeServer, Ports, PortTakenError, ports_of
@@ -104,7 +105,7 @@ class Served:
 
 
 @contextmanager
-def served(directory: Path, **fields: Any) -> Iterator[Served]:
+def served(directory: Path, gates: FeatureGates | None = None, **fields: Any) -> Iterator[Served]:
     """With one pod that runs. `fields` are of the configuration."""
     signer = authority()
     (directory / "ca.crt").write_text(signer.certificate)
@@ -134,6 +135,7 @@ def served(directory: Path, **fields: Any) -> Iterator[Served]:
             {"root-dir": "/r"},
             root=str(directory / "root"),
             manifests=True,
+            gates=gates,
             system_logs=str(directory / "log"),
         )
         ports = Ports(main=0, read_only=0, health=0)
@@ -173,6 +175,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("path", [*THERE, *ONLY_WATCHED, *NOT_THERE])
+# (spec 11.4.1)
 def test_without_rights_every_path_and_method_is_refused(there: Served, path: str) -> None:
     for method in ANY:
         assert ask(there.port, path, method, there.nobody).status == 401
@@ -230,6 +233,7 @@ def test_a_token_lets_in_whom_the_api_server_knows(there: Served) -> None:
     assert answer.status == 200
 
 
+# (spec 11.2.2)
 def test_pods_are_told_with_their_status(there: Served) -> None:
     answer = there.ask("/pods")
     listed = json.loads(answer.body)
@@ -240,12 +244,14 @@ def test_pods_are_told_with_their_status(there: Served) -> None:
     assert "application/json" in answer.head
 
 
+# (spec 11.2.2)
 def test_running_pods_are_what_the_runtime_runs(there: Served) -> None:
     (pod,) = json.loads(there.ask("/runningpods/").body)["items"]
     assert pod["metadata"]["name"] == "web-n"
     assert [each["name"] for each in pod["spec"]["containers"]] == ["main"]
 
 
+# (spec 11.2.7)
 def test_the_configuration_is_the_one_in_effect(there: Served) -> None:
     document = json.loads(there.ask("/configz").body)["kubeletconfig"]
     assert document["kind"] == "KubeletConfiguration"
@@ -272,6 +278,7 @@ def test_pages_about_the_agent_are_objects_for_programs_that_name_them(there: Se
     assert there.ask("/flagz", Accept="application/json").status == 406
 
 
+# (spec 11.2.1)
 def test_health_has_checks(there: Served) -> None:
     assert there.ask("/healthz").body == "ok"
     assert there.ask("/healthz?verbose").body == "".join(
@@ -284,6 +291,7 @@ def test_health_has_checks(there: Served) -> None:
     assert there.ask("/healthz/none").status == 404
 
 
+# (spec 11.1.1)
 def test_the_other_ports_ask_nobody_and_show_little(there: Served) -> None:
     read_only, health = there.server.ports.read_only, there.server.ports.health
     assert read_only is not None
@@ -295,6 +303,7 @@ def test_the_other_ports_ask_nobody_and_show_little(there: Served) -> None:
     assert ask(health, "/pods").status == 404
 
 
+# (spec 11.2.4)
 def test_a_command_is_run_and_its_output_given(there: Served) -> None:
     assert there.ask("/run/default/web-n/main?cmd=true", "POST").status == 200
     assert there.ask("/run/default/web-n/main", "POST").status == 400
@@ -303,6 +312,7 @@ def test_a_command_is_run_and_its_output_given(there: Served) -> None:
 LOG = "/containerLogs/default/web-n/main"
 
 
+# (spec 11.2.5)
 def test_logs_are_read_from_the_disk_of_the_node(there: Served) -> None:
     path = next(iter(there.node.containers())).config.log_path
     (directory,) = there.node.host.pod_logs.list_pods()
@@ -330,10 +340,12 @@ def test_logs_are_read_from_the_disk_of_the_node(there: Served) -> None:
         (f"{LOG}?tailLines=1&stream=Stderr", 422),
     ],
 )
+# (spec 11.2.5)
 def test_logs_that_cannot_be_shown(there: Served, target: str, status: int) -> None:
     assert there.ask(target).status == status
 
 
+# (spec 2.3.5)
 def test_late_actors_are_named_and_debugging_can_be_off(tmp_path: Path) -> None:
     with served(tmp_path, enable_debugging_handlers=False) as found:
         free = {"/healthz", "/healthz/ping", "/livez", "/readyz", "/pods", "/manifests", "/manifests/default/web"}
@@ -348,6 +360,7 @@ class Late(NodeWindow):
         return ("/node/pleg is late by 90 s (Relist)",)
 
 
+# (spec 2.3.5)
 def test_a_late_actor_is_named_where_health_is_asked(tmp_path: Path) -> None:
     with ExitStack() as after:
         dispatcher = PoolDispatcher()
@@ -372,6 +385,7 @@ def test_a_late_actor_is_named_where_health_is_asked(tmp_path: Path) -> None:
             taken.start()
 
 
+# (spec 11.1.1)
 def test_ports_are_those_of_the_configuration() -> None:
     assert ports_of(KubeletConfiguration()) == Ports(10250, None, 10248)
     assert ports_of(KubeletConfiguration(read_only_port=10255, healthz_port=0)) == Ports(10250, 10255, None)

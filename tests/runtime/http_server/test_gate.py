@@ -99,6 +99,7 @@ def gate_of(reviewer: Reviewer, authorization: Authorization = CLOSED, **authent
     return AccessGate("n", REPLACE(Authentication(), **authentication), authorization, reviewer, (0.0, 0.0))
 
 
+# (spec 11.4.1)
 def test_a_certificate_goes_before_a_token_and_a_token_before_nobody() -> None:
     gate = gate_of(Reviewer(), OPEN, anonymous=msgspec.structs.replace(Authentication().anonymous, enabled=True))
     assert admitted(gate, authorization="Bearer good", certificate=ALICE) == RequestUser(
@@ -111,6 +112,7 @@ def test_a_certificate_goes_before_a_token_and_a_token_before_nobody() -> None:
     assert admitted(gate_of(Reviewer(), OPEN), authorization="Basic Z29vZDo=") == 401
 
 
+# (spec 17.1.1)
 def test_a_certificate_that_is_not_good_any_more_is_nobody_but_a_token_may_be_shown_with_it() -> None:
     gate = gate_of(Reviewer(), OPEN, anonymous=msgspec.structs.replace(Authentication().anonymous, enabled=True))
     old: dict[str, Any] = {"certificate": ALICE, "fault": "it has ended"}
@@ -119,6 +121,7 @@ def test_a_certificate_that_is_not_good_any_more_is_nobody_but_a_token_may_be_sh
     assert admitted(gate, authorization="Bearer good", **old).name == "bob"
 
 
+# (spec 11.4.3)
 def test_any_subresource_that_is_allowed_is_enough() -> None:
     assert admitted(gate_of(Reviewer(("alice", "pods"))), certificate=ALICE).name == "alice"
     assert admitted(gate_of(Reviewer(("alice", "proxy"))), certificate=ALICE).name == "alice"
@@ -126,6 +129,7 @@ def test_any_subresource_that_is_allowed_is_enough() -> None:
     assert admitted(gate_of(Reviewer(("alice", "pods"))), "/exec/a/b/c", certificate=ALICE) == 403
 
 
+# (spec 11.4.3)
 def test_an_access_review_names_the_node_and_the_whole_user() -> None:
     reviewer = Reviewer(("bob", "pods"))
     admitted(gate_of(reviewer), authorization="Bearer good")
@@ -135,6 +139,7 @@ def test_an_access_review_names_the_node_and_the_whole_user() -> None:
     assert (attributes.verb, attributes.resource, attributes.name, attributes.version) == ("get", "nodes", "n", "v1")
 
 
+# (spec 11.4.2)
 def test_answers_are_kept_good_and_bad_ones() -> None:
     reviewer = Reviewer()
     gate = gate_of(reviewer)
@@ -159,6 +164,7 @@ def test_questions_and_lookups_are_measured() -> None:
     assert meters.value(names.CLIENT_CERTIFICATE_LEFT) == 1
 
 
+# (spec 17.1.3)
 def test_an_api_server_that_fails_is_asked_again_and_is_no_permission() -> None:
     reviewer = Reviewer(("alice", "pods"))
     reviewer.failures = 2
@@ -171,6 +177,7 @@ def test_an_api_server_that_fails_is_asked_again_and_is_no_permission() -> None:
     assert admitted(gate, certificate=ALICE).name == "alice", "a failure is not kept"
 
 
+# (spec 17.1.2)
 def test_a_node_without_an_api_server_says_which_fields_need_one() -> None:
     assert gate_faults(Authentication(), CLOSED, joined=True) == ()
     texts = gate_faults(Authentication(), CLOSED, joined=False)

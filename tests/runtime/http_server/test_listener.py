@@ -56,6 +56,7 @@ def test_requests_are_answered_one_after_the_other_on_a_connection() -> None:
         assert "GET /two" in answer
 
 
+# (spec 11.1.2)
 def test_a_handler_that_fails_is_a_500_and_refusals_keep_their_words() -> None:
     with listening(echo) as listener:
         assert ask(listener.port, "/broken").status == 500
@@ -151,6 +152,7 @@ UPGRADE = b"POST /exec/x HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\nUpgrade: 
 SWITCHED = b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
 
 
+# (spec 11.3.2)
 def test_an_upgraded_connection_becomes_a_tunnel_of_bytes() -> None:
     behind = Behind()
 
@@ -174,6 +176,7 @@ def test_an_offer_of_something_else_is_passed_over() -> None:
         assert ask(listener.port, "/one", Connection="close, Upgrade", Upgrade="h2c").body == "GET /one"
 
 
+# (spec 11.3.4)
 def test_a_tunnel_that_is_silent_for_too_long_is_cut() -> None:
     behind = Behind()
 
@@ -221,6 +224,7 @@ def test_a_client_that_goes_ends_its_handler() -> None:
         assert ended.wait(120)
 
 
+# (spec 11.1.3)
 def test_a_port_that_is_taken_is_an_error() -> None:
     with listening(echo) as listener, closing(LoopThread("other")) as loop:
         other = HttpListener(loop, echo, host="127.0.0.1", port=listener.port)

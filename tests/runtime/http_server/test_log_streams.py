@@ -125,6 +125,7 @@ def test_a_follower_that_does_not_read_costs_little_memory_and_no_disk_reads(tmp
             each.close()
 
 
+# (spec 11.2.6)
 def test_a_follower_ends_with_the_container_and_sees_its_last_words(tmp_path: Path) -> None:
     log = tmp_path / "0.log"
     log.write_bytes(LINE)

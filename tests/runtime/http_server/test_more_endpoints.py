@@ -35,10 +35,13 @@ def post(to: Served, target: str, body: str, method: str = "POST") -> Said:
     return ask(to.port, target, method, to.admin, body)
 
 
+# (spec 11.2.8)
 def test_a_runtime_that_makes_no_checkpoints_says_so(there: Served) -> None:
     answer = there.ask(CHECKPOINT, "POST")
     assert answer.status == 500
-    assert "checkpointing of default/web-n/main failed: this container runtime makes no checkpoints" in answer.body
+    words = "checkpointing of default/web-n/main failed (rpc error: code = Unimplemented desc = "
+    assert answer.body.startswith(words), "clients match a kubelet's text"
+    assert answer.body.rstrip().endswith(": this container runtime makes no checkpoints")
     assert there.ask(f"{CHECKPOINT}?timeout=soon", "POST").status == 404
     assert there.ask("/checkpoint/default/none/main", "POST").status == 404
     assert there.ask("/checkpoint/default/web-n/none", "POST").status == 404
@@ -54,6 +57,15 @@ def test_an_unknown_pod_list_is_503_and_not_an_empty_list(tmp_path: Path) -> Non
             assert (answer.status, answer.body) == (503, "the node cannot say now which pods it has; ask again")
 
 
+@pytest.mark.parametrize(("gate", "status"), [(False, 400), (True, 200)])
+# (spec 11.2.5)
+def test_one_stream_of_a_log_is_shown_where_the_gate_is_on(tmp_path: Path, gate: bool, status: int) -> None:
+    with served(tmp_path, FeatureGates({"PodLogsQuerySplitStreams": gate})) as found:
+        answer = found.ask(f"{LOG}?stream=Stderr")
+        assert (answer.status, "PodLogsQuerySplitStreams" in answer.body) == (status, not gate)
+        assert found.ask(f"{LOG}?stream=All").status == found.ask(LOG).status == 200
+
+
 def test_a_query_is_decoded_once(there: Served) -> None:
     answer = there.ask("/debug/pprof/profile?seconds=%2541")
     assert answer.body == "seconds: '%41' is not a number from 1 to 300"
@@ -65,6 +77,7 @@ def test_a_command_may_have_many_words() -> None:
     assert [value for _, value in head.query] == names
 
 
+# (spec 11.2.9)
 def test_the_verbosity_of_the_log_is_set(there: Served) -> None:
     before = logging.getLogger().level
     try:
@@ -155,6 +168,7 @@ SWITCHED: dict[Switch, tuple[str, str, int]] = {
 
 
 @pytest.mark.parametrize("switch", SWITCHED)
+# (spec 11.2.10)
 def test_a_disabled_endpoint_says_which_switch_disables_it(switch: Switch) -> None:
     method, path, status = SWITCHED[switch]
     assert asked(method, path, EVERYTHING)
@@ -174,6 +188,7 @@ def test_a_disabled_endpoint_says_which_switch_disables_it(switch: Switch) -> No
         ({"enable_system_log_handler": False}, {Switch.SYSTEM_LOGS}),
     ],
 )
+# (spec 11.2.10)
 def test_switches_are_fields_of_the_configuration(tmp_path: Path, fields: dict[str, Any], off: set[Switch]) -> None:
     serving = Serving("n", KubeletConfiguration(**fields), str(tmp_path), ("n",), {})
     assert EVERYTHING - switches_of(serving) == off | {Switch.MANIFESTS}

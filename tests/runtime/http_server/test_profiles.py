@@ -60,6 +60,7 @@ def test_folded_stacks_read_from_the_outside() -> None:
     assert folded(STACKS) == "outer;inner 5\nouter 1\n"
 
 
+# (spec 11.2.9)
 def test_the_pages() -> None:
     async def every() -> None:
         profiles = Profiles()

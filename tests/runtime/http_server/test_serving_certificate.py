@@ -74,6 +74,7 @@ def showing(directory: Path, pair: Pair) -> ssl.SSLContext:
     return context
 
 
+# (spec 16.6, 17.2.3)
 def test_a_self_signed_pair_is_made_once_and_used_again(tmp_path: Path) -> None:
     first = self_signed(str(tmp_path / "pki"), ("node-1", "10.0.0.1"))
     before = [Path(each).read_bytes() for each in first]
@@ -114,6 +115,7 @@ def test_a_directory_that_cannot_be_written_is_told_by_name(tmp_path: Path) -> N
         self_signed(str(tmp_path / "file" / "pki"), ("n",))
 
 
+# (spec 17.2.1)
 def test_a_pair_that_changes_is_shown_in_the_next_handshake_and_a_bad_one_is_not(tmp_path: Path) -> None:
     made, clock = authority(), Clock()
     files = ServingFiles(*write_pair(tmp_path, made, "localhost"))
@@ -130,6 +132,7 @@ def test_a_pair_that_changes_is_shown_in_the_next_handshake_and_a_bad_one_is_not
         assert shown(listener.port) == second
 
 
+# (spec 17.1.1)
 def test_clients_are_known_by_certificates_of_their_authority_which_may_be_replaced(tmp_path: Path) -> None:
     old, new, clock = authority(), authority(), Clock()
     believed = tmp_path / "clients.crt"
@@ -254,6 +257,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path, broken: str) -> Non
         ServingTls(ServingFiles(*pair, str(tmp_path / "missing")))
 
 
+# (spec 17.2.4)
 def test_versions_and_ciphers_are_those_of_the_configuration(tmp_path: Path) -> None:
     pair = write_pair(tmp_path, authority(), "localhost")
     strict = ServingTls(ServingFiles(*pair, min_version="VersionTLS13"))
@@ -267,6 +271,7 @@ def test_versions_and_ciphers_are_those_of_the_configuration(tmp_path: Path) -> 
     assert names == {"ECDHE-ECDSA-AES256-GCM-SHA384"}
 
 
+# (spec 17.2.4)
 def test_the_curve_that_was_chosen_is_the_only_one(tmp_path: Path) -> None:
     pair = write_pair(tmp_path, authority(), "localhost")
     limited = ServingTls(ServingFiles(*pair, curve="secp384r1", min_version="VersionTLS13"))
@@ -292,6 +297,7 @@ GONE_FROM_OPENSSL = {name for name in INSECURE_CIPHERS if "RC4" in name or "3DES
 
 
 @pytest.mark.parametrize("cipher", sorted((SECURE_CIPHERS | INSECURE_CIPHERS) - GONE_FROM_OPENSSL))
+# (spec 17.2.4)
 def test_every_cipher_that_may_be_named_is_understood(tmp_path: Path, cipher: str) -> None:
     pair = write_pair(tmp_path, authority(), "localhost")
     context = ServingTls(ServingFiles(*pair, ciphers=(cipher,))).context

@@ -19,6 +19,7 @@ HEAD = Head(
 )
 
 
+# (spec 11.3.2)
 def test_the_request_goes_on_under_the_path_of_the_runtime_and_without_credentials() -> None:
     way = way_to("http://127.0.0.1:4000/exec/token?x=1", HEAD)
     assert (way.host, way.port, way.tls) == ("127.0.0.1", 4000, None)
@@ -48,11 +49,13 @@ def test_an_invalid_streaming_url_of_the_runtime_is_refused(url: str) -> None:
         ("input output error tty", Streams(True, True, False, True)),
     ],
 )
+# (spec 11.3.1)
 def test_streams(said: str, expected: Streams) -> None:
     assert streams_of(tuple((name, "1") for name in said.split())) == expected
 
 
 @pytest.mark.parametrize("said", ["", "tty", "error tty"])
+# (spec 11.3.1)
 def test_a_session_without_streams_is_refused(said: str) -> None:
     with pytest.raises(HttpRefusal) as refused:
         streams_of(tuple((name, "1") for name in said.split()))

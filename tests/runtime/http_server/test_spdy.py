@@ -136,11 +136,13 @@ def upgrade(protocols: str, kind: str = "websocket") -> Head:
         (upgrade(CHANNELS, "SPDY/3.1"), False),
     ],
 )
+# (spec 11.3.3)
 def test_websockets_that_runtimes_do_not_know_are_translated(head: Head, translated: bool) -> None:
     assert is_translated(head) is translated
     assert offered("x, y") is None
 
 
+# (spec 11.3.3)
 def test_the_runtime_is_asked_for_spdy_at_the_place_it_has_named() -> None:
     way = Way("127.0.0.1", 4000, b"GET /exec/token?x=1 HTTP/1.1\r\nHost: 127.0.0.1:4000\r\nUpgrade: websocket\r\n\r\n")
     asked = h11.Connection(h11.CLIENT).send(spdy_request(way, "v4.channel.k8s.io")).decode()

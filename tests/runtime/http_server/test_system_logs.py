@@ -80,6 +80,7 @@ def serving(places: SystemLogPlaces) -> Iterator[HttpListener]:
         ("deep/%2e%2e/%2e%2e/secret", 403, "leads out"),
     ],
 )
+# (spec 11.5.1)
 def test_files_beneath_the_directory_and_nothing_else(
     places: SystemLogPlaces, path: str, status: int, told: str
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_walk_ends_where_the_root_is(tmp_path: Path) -> None:
             open_beneath(str(tmp_path / "root"), path)
 
 
+# (spec 11.5.1)
 def test_the_journal_is_asked_for_what_was_asked(places: SystemLogPlaces) -> None:
     with serving(places) as listener:
         answer = ask(listener.port, "/logs/?query=kubelet&query=crio&tailLines=5&pattern=err.r&boot=-1")
@@ -129,6 +131,7 @@ def test_the_journal_is_asked_for_what_was_asked(places: SystemLogPlaces) -> Non
         assert b"--unit=kubelet" in gzip.decompress(chunk[: chunk.index(b"\r\n0\r\n")])
 
 
+# (spec 11.5.2)
 def test_a_service_without_a_journal_may_have_a_file(places: SystemLogPlaces) -> None:
     with serving(places) as listener:
         assert ask(listener.port, "/logs/?query=none").body == "of no journal\n"
@@ -138,6 +141,7 @@ def test_a_service_without_a_journal_may_have_a_file(places: SystemLogPlaces) ->
         assert ask(listener.port, "/logs/?query=kubelet", "HEAD").status == 405
 
 
+# (spec 11.5.1)
 def test_without_the_switch_a_query_is_no_query(places: SystemLogPlaces) -> None:
     with serving(SystemLogPlaces(places.directory, places.journalctl)) as listener:
         assert "messages" in ask(listener.port, "/logs/?query=kubelet").body
@@ -168,6 +172,7 @@ def test_a_journal_that_cannot_be_asked_says_so(places: SystemLogPlaces) -> None
         ("query=a&boot=1", "boot:"),
     ],
 )
+# (spec 11.5.3)
 def test_an_invalid_log_query_is_400_with_its_fault(query: str, fault: str) -> None:
     with pytest.raises(HttpRefusal) as refused:
         log_query(query_of(query))
@@ -175,6 +180,7 @@ def test_an_invalid_log_query_is_400_with_its_fault(query: str, fault: str) -> N
     assert fault in refused.value.text
 
 
+# (spec 11.5.1)
 def test_a_query_becomes_a_command() -> None:
     asked = query_of("query=a&sinceTime=2026-01-01T00:00:00Z&untilTime=2026-01-02T00:00:00Z&tailLines=7")
     assert is_log_query(asked)

@@ -71,12 +71,14 @@ def meant(found: Pod, *, previous: bool) -> str:
         return f"{refusal.status} {refusal.text}"
 
 
+# (spec 11.2.5)
 def test_a_container_that_the_pod_does_not_have_is_not_found() -> None:
     with pytest.raises(HttpRefusal) as refused:
         logged_container(pod(RUNNING), "other", previous=False)
     assert refused.value.status == 404
 
 
+# (spec 11.3.5)
 def test_a_name_means_the_pod_that_is_not_being_deleted_unless_the_uid_differs() -> None:
     going = pod(RUNNING, uid="old", deletionTimestamp="2026-01-01T00:00:00Z")
     staying = pod(RUNNING, uid="new")
@@ -93,7 +95,7 @@ def test_a_name_means_the_pod_that_is_not_being_deleted_unless_the_uid_differs()
 def options(**query: str) -> Any:
     """What is to be shown, or the status of the refusal."""
     try:
-        return log_request(tuple(query.items()), NOW_NS)
+        return log_request(tuple(query.items()), NOW_NS, split=True)
     except HttpRefusal as refusal:
         return refusal.status
 
@@ -112,8 +114,16 @@ def options(**query: str) -> Any:
         ({"stream": "All", "tailLines": "1"}, LogReadOptions(tail_lines=1)),
     ],
 )
+# (spec 11.2.5)
 def test_log_options_are_read_from_the_query(query: dict[str, str], expected: LogReadOptions) -> None:
     assert options(**query) == (expected, False)
+
+
+def test_a_node_without_split_logs_shows_both_streams_and_names_the_gate_for_one() -> None:
+    assert log_request((("stream", "All"),), NOW_NS) == (LogReadOptions(), False)
+    with pytest.raises(HttpRefusal, match="PodLogsQuerySplitStreams of the node is off") as refused:
+        log_request((("stream", "Stderr"),), NOW_NS)
+    assert refused.value.status == 400
 
 
 @pytest.mark.parametrize("name", ["follow", "previous", "timestamps"])

@@ -30,6 +30,7 @@ NAMED = "g=config.k8s.io;v=v1beta1;as=Statusz"
         ("application/json, text/plain", Wanted(TEXT)),
     ],
 )
+# (spec 11.2.9)
 def test_the_accept_header_chooses_the_form(accept: str, expected: Wanted) -> None:
     assert wanted(accept, STATUSZ) == expected
 
@@ -61,6 +62,7 @@ def asked(accept: str) -> str:
     return statusz(accept, **facts, python="3.11.2", paths=("/healthz", "/metrics/cadvisor", "/metrics", "/")).text  # type: ignore[arg-type]
 
 
+# (spec 11.2.9)
 def test_statusz_says_what_runs_since_when() -> None:
     assert json.loads(asked(f"application/json;{NAMED}")) == {
         "kind": "Statusz",

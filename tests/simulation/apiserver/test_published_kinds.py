@@ -48,12 +48,8 @@ STABLE = {
 }
 """The kinds that a server of 1.36 has without any option: those of the stable versions."""
 CONTAINERS = [{"name": "main", "image": "nginx"}]
-RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 SEEDS = seeds("")
 MORE: Mapping[str, Any] = {
-    "admissionregistration.k8s.io/v1/mutatingadmissionpolicies": {
-        "spec": {"matchConstraints": {"resourceRules": [RULE]}, "mutations": [], "reinvocationPolicy": "Never"}
-    },
     "apps/v1/controllerrevisions": {"data": {}},
     "networking.k8s.io/v1/ipaddresses": {
         "$name": "10.9.0.1",
@@ -159,6 +155,43 @@ def test_the_scale_of_a_workload_is_read_and_written() -> None:
     assert server.ask("PUT", f"{path}/one/scale", scale).code == 200
     found = server.get(f"{path}/one").value
     assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (4, 2)
+
+
+def test_a_template_names_its_account_twice_and_leaves_ports_of_the_host_to_its_pods() -> None:
+    server = Server()
+    one = {"name": "c", "image": "i", "ports": [{"containerPort": 80}], "resources": {"limits": {"cpu": "1"}}}
+    for field, other in (
+        ("serviceAccountName", {}),
+        ("serviceAccount", {}),
+        ("serviceAccountName", {"serviceAccount": "b"}),
+    ):
+        spec = {field: "a", **other, "hostNetwork": True, "containers": [one]}
+        labels = {"matchLabels": {"a": "b"}}
+        sets = "/apis/apps/v1/namespaces/default/daemonsets"
+        body = {
+            "metadata": {"generateName": "d"},
+            "spec": {"selector": labels, "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}},
+        }
+        made = server.ask("POST", sets, body).value["spec"]["template"]["spec"]
+        assert (made["serviceAccountName"], made["serviceAccount"]) == ("a", "a")
+        (container,) = made["containers"]
+        assert container["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+        assert container["resources"] == one["resources"]
+
+
+def test_amounts_are_shown_as_go_writes_them() -> None:
+    server, amounts = Server(), {"limits": {"cpu": "1000m", "memory": "2048Mi"}, "requests": {"cpu": 0.5, "memory": 1}}
+    one = {"name": "c", "image": "i", "resources": amounts}
+    labels = {"a": "b"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [one]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    made = server.ask("POST", "/apis/apps/v1/namespaces/default/deployments", {"metadata": {"name": "d"}, "spec": spec})
+    pod = server.ask(
+        "POST", "/api/v1/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": {"containers": [one]}}
+    )
+    for found in (made.value["spec"]["template"]["spec"], pod.value["spec"]):
+        resources = found["containers"][0]["resources"]
+        assert resources == {"limits": {"cpu": "1", "memory": "2Gi"}, "requests": {"cpu": "500m", "memory": "1"}}
 
 
 def test_a_claim_template_may_have_the_name_of_a_volume_of_its_template() -> None:

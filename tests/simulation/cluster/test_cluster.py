@@ -58,7 +58,7 @@ def test_a_watch_with_a_timeout_ends_though_time_stands_still(shared: Cluster, a
 def test_until_stops_when_the_condition_holds(shared: Cluster, api: PlainClient):
     before = shared.now
     api.create_pod("soon", container={"readinessProbe": {"tcpSocket": {"port": 80}, "initialDelaySeconds": 7}})
-    assert 7 <= shared.until(lambda: api.is_ready("soon")) - before <= 12
+    assert 7 <= shared.until(lambda: api.is_ready("soon")) - before <= 16, "an image may have to be pulled first"
 
 
 def test_until_gives_up_at_its_time_limit(shared: Cluster):
@@ -70,6 +70,24 @@ def test_until_gives_up_at_its_time_limit(shared: Cluster):
     with pytest.raises(TimeoutError, match="never does not hold after 5s"):
         shared.until(never, within="5s")
     assert shared.now == before + 5
+
+
+def test_until_tells_what_it_saw_last_what_there_is_what_is_missing_and_who_asked_what(
+    shared: Cluster, api: PlainClient
+):
+    shared.reset()
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "app", "image": "nginx"}]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    api.ask("POST", "/apis/apps/v1/namespaces/default/deployments", {"metadata": {"name": "web"}, "spec": spec})
+    api.create_pod("alone")
+    with pytest.raises(TimeoutError) as gave_up:
+        shared.until(list, within="5s")
+    said = str(gave_up.value)
+    assert "it returned [] last" in said
+    assert "Deployment default/web makes no ReplicaSet and no pods here; start the cluster with controller_m" in said
+    assert "1 deployments.apps: default/web, 1 pods: default/alone" in said
+    assert "the last POST /api/v1/namespaces/default/pods (201) 5.0 s ago; it watches nothing" in said
 
 
 def test_time_that_goes_by_itself_goes_faster_than_real_and_can_leap():
@@ -313,6 +331,38 @@ def test_nodes_are_of_the_size_that_is_asked_for():
     with cluster(cpus=2, memory="3Gi", pods_per_node=5) as small:
         has = PlainClient(small).ask("GET", "/api/v1/nodes/node-0")["status"]["capacity"]
         assert (has["cpu"], has["memory"], has["pods"]) == ("2", "3Gi", "5")
+
+
+def test_the_scheduler_counts_devices_and_no_two_pods_have_the_same():
+    gpu = "vendor.example/gpu"
+    with cluster(nodes=2, devices=f"{gpu}=2") as found:
+        api = PlainClient(found)
+        has = api.ask("GET", "/api/v1/nodes/node-0")["status"]
+        assert (has["capacity"][gpu], has["allocatable"][gpu]) == ("2", "2")
+        for number in range(5):
+            wants = {"resources": {"limits": {gpu: "1"}}}
+            container = {"name": "app", "image": "busybox:1.36", **wants}
+            pod = {"metadata": {"name": f"p{number}"}, "spec": {"containers": [container]}}
+            api.ask("POST", "/api/v1/namespaces/default/pods", pod)
+
+        def phases() -> list[str]:
+            return sorted(each["status"]["phase"] for each in api.pods().values())
+
+        found.until(lambda: phases() == ["Pending", *["Running"] * 4])
+        had = [
+            (pod["spec"]["nodeName"], one["resourceID"])
+            for pod in api.pods().values()
+            for status in pod["status"].get("containerStatuses", ())
+            for kind in status.get("allocatedResourcesStatus", ())
+            for one in kind["resources"]
+        ]
+        assert sorted(had) == [(f"node-{node}", f"device-{one}") for node in (0, 1) for one in (0, 1)]
+
+
+@pytest.mark.parametrize("devices", ["gpu=8", "vendor.example/gpu", "vendor.example/gpu=many"])
+def test_devices_that_cannot_be_are_refused_with_what_to_write(devices: str):
+    with pytest.raises(ClusterError, match=r"write vendor\.example/gpu=8"):
+        cluster(devices=devices)
 
 
 def test_no_two_pods_and_no_two_nodes_share_an_address():

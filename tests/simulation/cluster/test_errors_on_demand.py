@@ -74,7 +74,7 @@ def test_a_pattern_that_matches_nothing_is_told_of() -> None:
     found.behave("web-*", exit_code=1)
     web = found.load("web", 1)
     found.until(lambda: web.ready == 1)
-    with pytest.raises(TimeoutError, match=r"after 5s of the cluster's time; no pod has matched behave\('wbe-"):
+    with pytest.raises(TimeoutError, match=r"after 5s of the cluster's time\n  no pod has matched behave\('wbe-"):
         found.until(lambda: False, within="5s")
     with pytest.warns(ClusterWarning, match=r"no pod has matched behave\('wbe-\*'\); there are web-0"):
         found.__exit__(None, None, None)

@@ -131,6 +131,19 @@ def test_mutating_webhooks_come_first_and_change_the_object(shared: Cluster, cor
     shared.until(lambda: core.read_namespaced_pod(made.metadata.name, "default").status.phase == "Running")
 
 
+@pytest.mark.parametrize(("policy", "times"), [("IfNeeded", 3), ("Never", 2)])
+def test_a_webhook_is_asked_again_after_a_later_one_has_changed_the_object(
+    shared: Cluster, core: Any, hook: Hook, policy: str, times: int
+) -> None:
+    register(shared, hook, "mutating", name="a.example.com", reinvocationPolicy=policy)
+    register(shared, hook, "mutating", name="b.example.com")
+    label = {"op": "add", "path": "/metadata/labels", "value": {"team": "a"}}
+    hook.answer = lambda request: patch_of(label) if len(hook.asked) == 2 else {"allowed": True}
+    core.create_namespaced_pod("default", pod())
+    seen = [asked["object"]["metadata"].get("labels") for asked in hook.asked]
+    assert seen == [None, None, {"team": "a"}][:times]
+
+
 def test_webhooks_see_and_change_an_object_in_the_version_of_the_request(shared: Cluster, hook: Hook) -> None:
     autoscalers = {"apiGroups": ["autoscaling"], "apiVersions": ["v1"], "resources": ["horizontalpodautoscalers"]}
     rule = {**autoscalers, "operations": ["CREATE", "UPDATE"]}

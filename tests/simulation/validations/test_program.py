@@ -19,6 +19,10 @@ def program() -> RuleProgram:
     return RuleProgram()
 
 
+ADDRESSES = ["10.0.0.1", "fd00::1", "10.0.0.01", "::ffff:1.2.3.4", "fe80::1%e", "a", ""]
+NETWORKS = ["10.0.0.1/8", "fd00::/8", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0", "10.0.0.0/", "::ffff:1.2.3.4/96"]
+
+
 def verdict(program: RuleProgram, rule: str, now: Any) -> Any:
     held = program.evaluate([(rule, "", False, now)])
     return held if held is None else held[0]
@@ -31,6 +35,8 @@ def verdict(program: RuleProgram, rule: str, now: Any) -> Any:
         ("self.findAll('[0-9]') == ['1', '2']", "1b2"),
         ("self.isSorted() && self.sum() == 6 && self.min() == 1 && self.max() == 3", [1, 2, 3]),
         ("sets.contains(self, [1]) && sets.intersects(self, [2, 9]) && sets.equivalent(self, [2, 1])", [1, 2]),
+        ("self.filter(a, isIP(a)) == ['10.0.0.1', 'fd00::1']", ADDRESSES),
+        ("self.filter(a, isCIDR(a)) == ['10.0.0.1/8', 'fd00::/8']", NETWORKS),
         ("self.lowerAscii().replace('a', 'b').split(',')[1] == 'b'", "x,A"),
         ("self.?missing.orValue(3) == 3 && !has(self.missing)", {}),
         ("math.greatest(self) == 2", [1, 2]),

@@ -138,11 +138,91 @@ def test_a_policy_that_cannot_be_evaluated_is_stored_with_a_warning() -> None:
     assert create(server).code == 201
 
 
-def test_who_binds_a_mutating_policy_is_told_that_it_does_nothing() -> None:
-    body = {"metadata": {"name": "one"}, "spec": {"policyName": "one"}}
-    made = Server().ask("POST", f"{GROUP}/mutatingadmissionpolicybindings", body)
-    said = "MutatingAdmissionPolicyBinding: it is stored, but this server cannot evaluate it"
+def test_without_the_library_policies_are_kept_and_whoever_writes_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simulation.apiserver.core.the_program", lambda: None)
+    server = Server()
+    bodies = {
+        "mutatingadmissionpolicybindings": {"policyName": "one"},
+        "mutatingadmissionpolicies": {
+            "matchConstraints": {"resourceRules": [{**ANY_MAP, "operations": ["CREATE"]}]},
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "not CEL"}}],
+            "reinvocationPolicy": "Never",
+        },
+        "validatingadmissionpolicies": {
+            "matchConstraints": {"resourceRules": [ANY_MAP]},
+            "validations": [{"expression": "not CEL"}],
+        },
+    }
+    for plural, spec in bodies.items():
+        made = server.ask("POST", f"{GROUP}/{plural}", {"metadata": {"name": "one"}, "spec": spec})
+        said = f"{made.value['kind']}: it is stored, but this server cannot evaluate it"
+        assert (made.code, made.warnings) == (201, (said,))
+    assert create(server).code == 201
+
+
+@needs_cel
+@pytest.mark.parametrize(
+    ("check", "place", "why"),
+    [
+        ({"expression": "1"}, "expression", 'Invalid value: "1": must evaluate to bool but got int'),
+        ({"expression": "object.x"}, "expression", 'Invalid value: "object.x": must evaluate to bool but got dyn'),
+        ({"expression": "true", "messageExpression": "1"}, "messageExpression", "must evaluate to string but got int"),
+        ({"expression": "params.x == 1"}, "expression", "undeclared reference to 'params' (in container '')"),
+        ({"expression": "request.odd == 1"}, "expression", "ERROR: <input>:1:8: undefined field 'odd'"),
+        ({"expression": "variables.odd == 1"}, "expression", "ERROR: <input>:1:10: undefined field 'odd'"),
+        ({"expression": " "}, "expression", "Required value: expression is not specified"),
+    ],
+)
+def test_an_expression_that_does_not_compile_is_refused_with_its_place(check: Any, place: str, why: str) -> None:
+    spec = {
+        "matchConstraints": {"resourceRules": [ANY_MAP]},
+        "variables": [{"name": "one", "expression": "1"}],
+        "validations": [check],
+    }
+    refused = Server().ask("POST", f"{GROUP}/validatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": spec})
+    [cause] = refused.value["details"]["causes"]
+    assert (refused.code, cause["field"]) == (422, f"spec.validations[0].{place}")
+    assert why in cause["message"]
+
+
+@needs_cel
+@pytest.mark.parametrize("kind", ["mutating", "validating"])
+def test_a_condition_of_a_webhook_that_does_not_compile_is_refused(kind: str) -> None:
+    webhook = {
+        "name": "one.example.com",
+        "clientConfig": {"url": "https://localhost:9/"},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "matchConditions": [{"name": "good", "expression": "true"}, {"name": "bad", "expression": "... [] bad"}],
+    }
+    body = {"metadata": {"name": "one"}, "webhooks": [webhook]}
+    refused = Server().ask("POST", f"{GROUP}/{kind}webhookconfigurations", body)
+    [cause] = refused.value["details"]["causes"]
+    assert (refused.code, cause["field"]) == (422, "webhooks[0].matchConditions[1].expression")
+    assert "compilation failed: ERROR: <input>:1:2: Syntax error" in cause["message"]
+
+
+@needs_cel
+def test_a_variable_that_cannot_be_evaluated_here_may_be_read() -> None:
+    spec = {
+        "matchConstraints": {"resourceRules": [ANY_MAP]},
+        "variables": [{"name": "most", "expression": "quantity('1Gi')"}],
+        "validations": [{"expression": "variables.most.isGreaterThan(quantity('1Mi'))"}, {"expression": "1 == 1"}],
+    }
+    made = Server().ask("POST", f"{GROUP}/validatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": spec})
+    said = "ValidatingAdmissionPolicy: it is stored, but this server cannot evaluate it"
     assert (made.code, made.warnings) == (201, (said,))
+
+
+@needs_cel
+def test_a_fault_of_a_variable_is_told_to_whom_reads_it() -> None:
+    server = bound(
+        {"expression": "object.metadata.name != 'all' || variables.wrong"},
+        variables=[{"name": "wrong", "expression": "object.data.none == 'a'"}],
+    )
+    assert create(server).code == 201
+    why = 'resulted in error: composited variable "wrong" fails to evaluate: no such key: data'
+    assert create(server, "all").message.endswith(why)
 
 
 @needs_cel

@@ -35,6 +35,7 @@ def test_a_definition_is_established_when_the_answer_comes() -> None:
     status = found["status"]
     (by_server,) = (one for one in found["metadata"]["managedFields"] if one["manager"] == "kube-apiserver")
     assert by_server["subresource"] == "status"
+    assert "." not in by_server["fieldsV1"]["f:status"]["f:conditions"], "the list was there, and null"
     assert [(each["type"], each["status"], each["reason"]) for each in status["conditions"]] == [
         ("NamesAccepted", "True", "NoConflicts"),
         ("Established", "True", "InitialNamesAccepted"),
@@ -50,6 +51,53 @@ def test_a_definition_is_established_when_the_answer_comes() -> None:
     assert status["storedVersions"] == ["v1"]
     assert made["spec"]["conversion"] == {"strategy": "None"}
     assert made["metadata"]["generation"] == 1
+
+
+def test_a_definition_in_a_group_of_kubernetes_says_who_approved_of_it() -> None:
+    server, name, note = Server(), "widgets.lamps.k8s.io", "api-approved.kubernetes.io"
+    body = definition(group="lamps.k8s.io")
+    url = "https://example.com/pull/1"
+    body["metadata"]["annotations"] = {note: "because"}
+    refused = server.ask("POST", DEFINITIONS, body)
+    assert (refused.code, refused.value["details"]["causes"][0]["field"]) == (422, f"metadata.annotations[{note}]")
+    body["metadata"]["annotations"] = {note: url}
+    assert server.ask("POST", DEFINITIONS, body).code == 201
+
+    def told() -> list[Any]:
+        conditions = server.get(f"{DEFINITIONS}/{name}").value["status"]["conditions"]
+        return [(one["status"], one["reason"], one["message"]) for one in conditions if one["type"].startswith("Kube")]
+
+    assert told() == [("True", "ApprovedAnnotation", f"approved in {url}")]
+    change = {"metadata": {"annotations": {note: "unapproved, a test"}}}
+    assert server.ask("PATCH", f"{DEFINITIONS}/{name}", change, content_type=MERGE).code == 200
+    assert told() == [("False", "UnapprovedAnnotation", 'not approved: "unapproved, a test"')]
+
+
+def test_the_service_of_a_conversion_webhook_has_a_port() -> None:
+    client = {"service": {"namespace": "default", "name": "s"}}
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}
+    made = define(Server(), conversion={"strategy": "Webhook", "webhook": webhook}).value["spec"]["conversion"]
+    assert made["webhook"]["clientConfig"]["service"] == {"namespace": "default", "name": "s", "port": 443}
+
+
+def test_zeros_are_left_out_as_go_leaves_them_out_and_values_stay() -> None:
+    kept = {"default": "", "type": "string", "enum": ["", "a"]}
+    gone = {"nullable": False, "description": "", "required": [], "example": None, "x-kubernetes-list-map-keys": []}
+    shown = {"type": "object", "x-kubernetes-preserve-unknown-fields": False}
+    properties = {"color": {**kept, **gone}, "default": {**shown, **gone, "properties": {}}}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+    column = {"name": "C", "type": "string", "jsonPath": ".spec.color"}
+    more: dict[str, Any] = {
+        "deprecated": False,
+        "additionalPrinterColumns": [{**column, "priority": 0, "description": ""}],
+    }
+    sent = {"versions": [version(schema=schema, **more, selectableFields=[])], "names": {"shortNames": []}}
+    made = define(Server(), **sent).value["spec"]
+    (one,) = made["versions"]
+    assert one["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] == {"color": kept, "default": shown}
+    assert one["additionalPrinterColumns"] == [column]
+    assert not {"deprecated", "selectableFields"} & one.keys()
+    assert "shortNames" not in made["names"]
 
 
 COLUMN = {"name": "C", "type": "string", "jsonPath": ".spec.color"}

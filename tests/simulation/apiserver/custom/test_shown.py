@@ -86,14 +86,13 @@ def test_a_definition_that_changes_is_told_of_anew_and_one_that_is_gone_no_more(
     server = defined()
     root = "apis/example.com/v1"
     before = document(server, "/openapi/v3")["paths"]
-    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "spec": {"type": "object", "properties": {}}}}
+    spec = {"type": "object", "properties": {"other": {"type": "string"}}}
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "spec": spec}}
     changed = {"spec": {"names": {"shortNames": ["wd"]}, "versions": [version(schema=schema)]}}
     server.ask("PATCH", f"{DEFINITIONS}/{NAME}", changed, content_type=MERGE)
     after = document(server, "/openapi/v3")["paths"]
     assert {path for path in before if before[path] != after[path]} == {root}
-    assert (
-        document(server, f"/openapi/v3/{root}")["components"]["schemas"][KIND]["properties"]["spec"]["properties"] == {}
-    )
+    assert document(server, f"/openapi/v3/{root}")["components"]["schemas"][KIND]["properties"]["spec"] == spec
     assert discovered(server, f"/{root}")["resources"][0]["shortNames"] == ["wd"]
     server.ask("DELETE", f"{DEFINITIONS}/{NAME}")
     assert root not in document(server, "/openapi/v3")["paths"]

@@ -101,6 +101,11 @@ class KeptBytes(Generic[K, V]):
                 self._lock.release()
         return value
 
+    def forget(self, key: K) -> None:
+        """Keep what belongs to the key no longer."""
+        with self._lock:
+            self._entries.pop(key, None)
+
     def clear(self) -> None:
         """Keep nothing of what there is."""
         with self._lock:

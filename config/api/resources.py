@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from config.api.large_objects import LARGE_BYTES, read_large
 from config.documents.codec import decode
 from config.objects import (
     ApiObject,
@@ -27,6 +28,8 @@ from config.objects import (
     PersistentVolumeClaim,
     Pod,
     PodCertificateRequest,
+    ResourceClaim,
+    ResourceSlice,
     RuntimeClass,
     Secret,
     Service,
@@ -83,6 +86,8 @@ def read_object(body: bytes, kind: type[K]) -> K:
 
     Nobody here reads these, and they take more memory than the rest of a pod.
     """
+    if len(body) >= LARGE_BYTES:
+        return read_large(body, kind)
     read = decode(body, kind)
     metadata = getattr(read, "metadata", None)
     if not isinstance(metadata, ObjectMeta) or not metadata.managed_fields:
@@ -101,6 +106,8 @@ SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", ServiceAccount)
 PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", PersistentVolume, namespaced=False)
 PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims", PersistentVolumeClaim)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
+RESOURCE_CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", ResourceClaim)
+RESOURCE_SLICES = Resource("resource.k8s.io", "v1", "resourceslices", ResourceSlice, namespaced=False)
 RUNTIME_CLASSES = Resource("node.k8s.io", "v1", "runtimeclasses", RuntimeClass, namespaced=False)
 CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", CSINode, namespaced=False)
 CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers", CSIDriver, namespaced=False)

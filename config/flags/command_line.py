@@ -7,7 +7,6 @@ field of NodeFlags, which no file has, or a field of KubeletConfiguration (`appl
 `config.kubelet.validation` checks whether the values fit each other.
 """
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -25,6 +24,7 @@ from config.kubelet.unhonoured import NO_EFFECT
 from config.values.nearest import nearest
 
 POD_VOLUME_CONTENT_BYTES = 256 * 1024 * 1024
+DEVICE_PLUGIN_WAIT_NS = 600 * 1_000_000_000
 """All that the API can hold for one pod fits well: 200 ConfigMaps of one MiB."""
 
 
@@ -54,6 +54,7 @@ class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
     maximum_dead_containers: int = -1
     accept_manifests: bool = False
     pod_volume_content_bytes: int = POD_VOLUME_CONTENT_BYTES
+    device_plugin_wait_duration_ns: int = DEVICE_PLUGIN_WAIT_NS
     version: str = ""
     help: bool = False
 
@@ -207,6 +208,9 @@ def _node_faults(node: NodeFlags) -> list[DocumentError]:
     if node.pod_volume_content_bytes <= 0:
         hint = f"write a number of bytes, such as {NodeFlags().pod_volume_content_bytes}"
         faults.append(DocumentError("--pod-volume-content-bytes", "must be greater than zero", hint))
+    if node.device_plugin_wait_duration_ns < 0:
+        hint = "write a duration such as 10m, or 0 for no wait"
+        faults.append(DocumentError("--device-plugin-wait-duration", "must not be negative", hint))
     addresses = [part.strip() for part in node.node_ip.split(",")] if node.node_ip else []
     families = []
     for address in addresses:
@@ -221,33 +225,3 @@ def _node_faults(node: NodeFlags) -> list[DocumentError]:
         reason = "is missing beside its other half"
         faults.append(DocumentError(f"--image-credential-provider-{missing}", reason, "give both, or neither"))
     return [*faults, *node_label_faults(node.node_labels)]
-
-
-def flags_help(width: int = 100) -> str:
-    """All flags by group; the deprecated ones last and in brief."""
-    groups: dict[str, list[Flag]] = {}
-    for flag in FLAGS.values():
-        groups.setdefault(flag.group, []).append(flag)
-    lines: list[str] = []
-    for group, members in groups.items():
-        lines += [f"{group}:"]
-        if members[0].attribute:
-            lines += [line for flag in members for line in _help_lines(flag, width)]
-        else:
-            names = " ".join(f"--{flag.name}" for flag in members)
-            lines += textwrap.wrap(names, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _help_lines(flag: Flag, width: int) -> list[str]:
-    short = {"v": "-v", "help": "-h, --help"}.get(flag.name, f"--{flag.name}")
-    head = f"  {short}" + ("" if flag.kind in BARE else f" <{flag.kind}>")
-    text = flag.help or f"sets {flag.field}"
-    default = getattr(NodeFlags(), flag.attribute, None)
-    if default and not flag.configures:
-        text += f" (default {default})"
-    indent = " " * 44
-    if len(head) >= len(indent) - 1:
-        return [head, *textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)]
-    return textwrap.wrap(text, width, initial_indent=head.ljust(len(indent)), subsequent_indent=indent)

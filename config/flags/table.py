@@ -108,6 +108,13 @@ OWN = (
         EXTRA,
         "what the files of one pod's configMap, secret, downwardAPI and projected volumes may take together",
     ),
+    _own(
+        "device-plugin-wait-duration",
+        FlagKind.DURATION,
+        EXTRA,
+        "how long a pod waits for a device plugin that this node had and that is not here; 0: it fails at once",
+        "device_plugin_wait_duration_ns",
+    ),
     _own("pod-logs-dir", FlagKind.TEXT, EXTRA, "directory of the logs of pods", configures=True),
     _own("version", FlagKind.VERSION, OTHER, "print the version and end"),
     _own("help", FlagKind.SWITCH, OTHER, "print this and end"),

@@ -184,6 +184,12 @@ GATES: Mapping[str, FeatureGate] = {
 }
 
 
+NOT_BUILT: Mapping[str, tuple[str, str]] = {
+    "PodsAPI": ("this agent serves no API of its pods on a socket", "remove it; the node's port lists them at /pods"),
+}
+"""Alpha gates that cannot be turned on: why, and what to do. Whoever names one needs what it brings."""
+
+
 class FeatureGates(msgspec.Struct, frozen=True):
     """The gates in force; `chosen` is what the user said, faults excepted."""
 
@@ -211,8 +217,10 @@ class GateChoice(msgspec.Struct, frozen=True):
 
 
 def choose_gates(chosen: Mapping[str, bool], path: str = "$.featureGates") -> GateChoice:
-    """Apply a map of gates to the table (spec 18): unknown names, changes of locked gates, and a gate
-    that is on without one that it needs are faults.
+    """Apply a map of gates to the table (spec 18).
+
+    Faults are unknown names, changes of locked gates, gates that are not built, and a gate that is on without one that
+    it needs.
     """
     faults, warnings = Faults(), Faults()
     kept: dict[str, bool] = {}
@@ -230,6 +238,9 @@ def choose_gates(chosen: Mapping[str, bool], path: str = "$.featureGates") -> Ga
                     where, f"{name} is locked to {state} since {gate.since}", "remove it; its effect cannot be changed"
                 )
             )
+        elif value and name in NOT_BUILT:
+            why, hint = NOT_BUILT[name]
+            faults.append(DocumentError(where, f"{name} cannot be turned on: {why}", hint))
         else:
             kept[name] = value
             if gate is not None and gate.stage in (FeatureStage.GA, FeatureStage.DEPRECATED):

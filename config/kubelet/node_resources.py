@@ -9,6 +9,7 @@ from config.documents.codec import DocumentError
 from config.kubelet.configuration import KubeletConfiguration
 from config.kubelet.feature_gates import FeatureGates
 from config.kubelet.paths import below
+from config.values.cpu_sets import parse_cpu_set
 from config.values.quantity import QuantityError, parse_quantity
 
 RESERVABLE = ("cpu", "memory", "ephemeral-storage", "pid")
@@ -40,22 +41,6 @@ _CPU_CONFLICTS = (
     ("distribute-cpus-across-cores", "prefer-align-cpus-by-uncorecache"),
     ("prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"),
 )
-
-CPUS_AT_MOST = 65536
-
-
-def parse_cpu_set(text: str) -> frozenset[int]:
-    """CPUs of a list such as `0-3,7`. Raises ValueError with the piece that cannot be read."""
-    cpus: set[int] = set()
-    for piece in text.split(","):
-        first, dash, last = piece.strip().partition("-")
-        if not (first.isascii() and first.isdigit() and (not dash or (last.isascii() and last.isdigit()))):
-            raise ValueError(f"{piece!r} is not a CPU or a range of CPUs")
-        low, high = int(first), int(last) if dash else int(first)
-        if high < low or high >= CPUS_AT_MOST:
-            raise ValueError(f"{piece!r} is not a range of CPUs")
-        cpus.update(range(low, high + 1))
-    return frozenset(cpus)
 
 
 def resource_faults(configuration: KubeletConfiguration, gates: FeatureGates) -> Iterator[DocumentError]:

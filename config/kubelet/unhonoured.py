@@ -13,7 +13,7 @@ import msgspec
 
 from config.documents.codec import DocumentError
 from config.kubelet.configuration import KubeletConfiguration, document_path
-from config.kubelet.feature_gates import ALL_OF_STAGE, GATES, FeatureGates
+from config.kubelet.feature_gates import ALL_OF_STAGE, GATES, FeatureGate, FeatureGates
 
 NO_EFFECT = "has no effect in this agent"
 
@@ -26,25 +26,14 @@ class Unhonoured(msgspec.Struct, frozen=True):
     kept: tuple[object, ...] = ()
 
 
-_NO_CPU = Unhonoured("containers share all CPUs", "set cpuManagerPolicy: none")
-_NO_NUMA = Unhonoured("resources are not aligned to NUMA nodes", "set topologyManagerPolicy: none")
-_NO_MEMORY = Unhonoured("memory is not pinned to NUMA nodes", "set memoryManagerPolicy: None")
 _UNBUFFERED = Unhonoured("each line is written at once")
 
 FIELDS: Mapping[str, Unhonoured] = {
     "content_type": Unhonoured("the agent talks JSON to the API server", "set application/json", ("application/json",)),
-    "cpu_manager_policy": _NO_CPU,
-    "cpu_manager_policy_options": _NO_CPU,
-    "cpu_manager_reconcile_period": _NO_CPU,
     "enable_contention_profiling": Unhonoured("there is no profile of lock contention"),
     "logging.options.text.info_buffer_size": _UNBUFFERED,
     "logging.options.json.info_buffer_size": _UNBUFFERED,
-    "memory_manager_policy": _NO_MEMORY,
-    "reserved_memory": _NO_MEMORY,
     "show_hidden_metrics_for_version": Unhonoured("there are no hidden metrics"),
-    "topology_manager_policy": _NO_NUMA,
-    "topology_manager_policy_options": _NO_NUMA,
-    "topology_manager_scope": _NO_NUMA,
 }
 """By the path of the attribute in KubeletConfiguration."""
 
@@ -58,29 +47,68 @@ HONOURED_GATES = frozenset(
         "ContainerStopSignals",
         "CPUManagerPolicyAlphaOptions",
         "CPUManagerPolicyBetaOptions",
+        "CRIListStreaming",
         "CSIVolumeHealth",
         "CustomCPUCFSQuotaPeriod",
+        "DisableCPUQuotaWithExclusiveCPUs",
         "EnvFiles",
         "ExtendWebSocketsToKubelet",
         "GracefulNodeShutdown",
         "GracefulNodeShutdownBasedOnPodPriority",
+        "ImageVolumeWithDigest",
+        "InPlacePodLevelResourcesVerticalScaling",
+        "InPlacePodVerticalScalingExclusiveCPUs",
+        "InPlacePodVerticalScalingInitContainers",
         "KubeletCrashLoopBackOffMax",
         "KubeletEnsureSecretPulledImages",
+        "KubeletPodResourcesListUseActivePods",
         "KubeletServiceAccountTokenForCredentialProviders",
         "LoggingAlphaOptions",
         "LoggingBetaOptions",
         "MemoryQoS",
         "NodeDeclaredFeatures",
         "PodCertificateRequest",
+        "PodLevelResourceManagers",
+        "PodLogsQuerySplitStreams",
         "PreventStaticPodAPIReferences",
         "QOSReserved",
         "ReduceDefaultCrashLoopBackOffDecay",
+        "ResourceHealthStatus",
+        "ResourceHealthStatusMessage",
         "RestartAllContainersOnContainerExits",
         "RotateKubeletServerCertificate",
         "SELinuxMount",
+        "UserNamespacesHostNetworkSupport",
     }
 )
 """Gates whose choice changes what the agent does. The locked ones are refused (`choose_gates`)."""
+
+_SCHEDULER = "the scheduler and the API server act on it, not the node"
+_CLIENT_GO = "it is about client-go; the agent has a client, watches and a log of its own"
+_API_SERVER = "the API server acts on it, not the node"
+ABSENT_GATES: Mapping[str, str] = {
+    "DRADeviceBindingConditions": _SCHEDULER,
+    "DRADeviceTaints": _SCHEDULER,
+    "DRAListTypeAttributes": _SCHEDULER,
+    "DRAPartitionableDevices": _SCHEDULER,
+    "DRAPrioritizedList": _SCHEDULER,
+    "DRAResourceClaimDeviceStatus": _SCHEDULER,
+    "DRAResourcePoolStatus": _SCHEDULER,
+    "AtomicFIFO": _CLIENT_GO,
+    "ClientsAllowCARotation": _CLIENT_GO,
+    "ClientsAllowCBOR": _CLIENT_GO,
+    "ClientsAllowTLSCacheGC": _CLIENT_GO,
+    "ClientsPreferCBOR": _CLIENT_GO,
+    "ContextualLogging": _CLIENT_GO,
+    "InformerResourceVersion": _CLIENT_GO,
+    "InOrderInformersBatchProcess": _CLIENT_GO,
+    "UnlockWhileProcessingFIFO": _CLIENT_GO,
+    "WatchListClient": "the agent lists in pages and then watches",
+    "PortForwardWebsockets": _API_SERVER,
+    "ServiceAccountNodeAudienceRestriction": _API_SERVER,
+    "TranslateStreamCloseWebsocketRequests": _API_SERVER,
+}
+"""Gates of which the agent has neither the one behaviour nor the other, and why."""
 
 _DEFAULTS = KubeletConfiguration()
 
@@ -105,8 +133,13 @@ def unhonoured_gates(gates: FeatureGates) -> Iterator[DocumentError]:
         gate = GATES[name]
         if value == gate.default or name in HONOURED_GATES:
             continue
-        why = f"it behaves as with {str(gate.default).lower()}" if gate.of_nodes else "the gate concerns no node"
-        yield DocumentError(path, f"{NO_EFFECT}: {why}", "remove it")
+        yield DocumentError(path, f"{NO_EFFECT}: {_why(gate)}", "remove it")
+
+
+def _why(gate: FeatureGate) -> str:
+    if not gate.of_nodes:
+        return "the gate concerns no node"
+    return ABSENT_GATES.get(gate.name) or f"it behaves as with {str(gate.default).lower()}"
 
 
 def _of_stage(name: str, value: bool) -> list[str]:

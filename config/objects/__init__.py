@@ -110,14 +110,19 @@ from config.objects.pod_status import (
     ContainerStatus,
     ContainerUser,
     HostIP,
+    ImageVolumeStatus,
     LinuxContainerUser,
     PodCondition,
     PodIP,
     PodResourceClaimStatus,
     PodStatus,
+    ResourceHealth,
+    ResourceStatus,
     VolumeMountStatus,
+    VolumeStatus,
 )
 from config.objects.requests import Binding, DeleteOptions, Eviction, Status
+from config.objects.resource_claims import ResourceClaim, ResourceClaimStatus, ResourceSlice
 from config.objects.resources import ContainerResizePolicy, PodResourceClaim, ResourceRequirements
 from config.objects.scheduling import Affinity, NodeAffinity, PodOS, PodReadinessGate, RuntimeClass, Toleration
 from config.objects.security import (

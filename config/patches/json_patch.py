@@ -29,6 +29,10 @@ class _RefusedError(Exception):
     """Why the document cannot take an operation."""
 
 
+class _OtherValueError(_RefusedError):
+    """A test has found another value."""
+
+
 def apply_json_patch(document: Any, operations: Any) -> Any:
     """The document after all operations. Neither input changes. Raises PatchError."""
     if not isinstance(operations, list):
@@ -46,7 +50,7 @@ def apply_json_patch(document: Any, operations: Any) -> Any:
         try:
             (_OPERATIONS.get(kind, _unknown) if isinstance(kind, str) else _unknown)(patched, operation)
         except _RefusedError as error:
-            raise PatchError(where, str(error)) from None
+            raise PatchError(where, str(error), failed_test=isinstance(error, _OtherValueError)) from None
         except RecursionError:
             raise PatchError(where, "it is nested too deeply") from None
     try:
@@ -152,7 +156,7 @@ def _test(patched: _Patched, operation: Mapping[str, Any]) -> None:
     path, wanted = _text(operation, "path"), operation.get("value")
     found = _member(*patched.around(path)) if path else patched.root
     if not _equal(found, wanted):
-        raise _RefusedError(f"the value there is {_shown(found)}, not {_shown(wanted)}")
+        raise _OtherValueError(f"the value there is {_shown(found)}, not {_shown(wanted)}")
 
 
 def _move(patched: _Patched, operation: Mapping[str, Any]) -> None:

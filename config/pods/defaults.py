@@ -46,41 +46,52 @@ C = TypeVar("C", bound=Container)
 
 def default_pod(pod: Pod) -> Pod:
     """The pod with all defaults."""
-    return _changed(pod, spec=default_spec(pod.spec))
+    return _changed(pod, spec=_default_own(default_spec(pod.spec)))
 
 
 def default_spec(spec: PodSpec) -> PodSpec:
-    """The spec with all defaults."""
-
-    def container(value: C) -> C:
-        return default_container(value, spec.host_network is True)
-
+    """The spec with the defaults that pod templates have, too."""
     spec = _filled(
         spec,
         restart_policy="Always",
         dns_policy="ClusterFirst",
         termination_grace_period_seconds=DEFAULT_GRACE_SECONDS,
         scheduler_name=DEFAULT_SCHEDULER,
-        enable_service_links=True,
         security_context=PodSecurityContext(),
     )
+    return _changed(
+        spec,
+        containers=_each(spec.containers, default_container),
+        init_containers=_each(spec.init_containers, default_container),
+        ephemeral_containers=_each(spec.ephemeral_containers, default_container),
+        volumes=_each(spec.volumes, default_volume),
+    )
+
+
+def _default_own(spec: PodSpec) -> PodSpec:
+    """The spec with the defaults of pods alone.
+
+    With host networking, `hostPort` defaults to `containerPort`.
+    """
+
+    def port(value: ContainerPort) -> ContainerPort:
+        return _changed(value, host_port=value.host_port or value.container_port)
+
+    def container(value: C) -> C:
+        value = _changed(value, resources=_maybe(value.resources, _requests_from_limits))
+        return _changed(value, ports=_each(value.ports, port)) if spec.host_network else value
+
+    spec = _filled(spec, enable_service_links=True)
     spec = _changed(
         spec,
         containers=_each(spec.containers, container),
         init_containers=_each(spec.init_containers, container),
-        ephemeral_containers=_each(spec.ephemeral_containers, container),
-        volumes=_each(spec.volumes, default_volume),
     )
     return _changed(spec, resources=_pod_resources(spec))
 
 
-def default_container(container: C, host_network: bool = False) -> C:
-    """The container with its defaults. With host networking, `hostPort` defaults to `containerPort`."""
-
-    def port(value: ContainerPort) -> ContainerPort:
-        value = _filled(value, protocol="TCP")
-        return _changed(value, host_port=value.host_port or value.container_port) if host_network else value
-
+def default_container(container: C) -> C:
+    """The container with its defaults."""
     container = _filled(
         container,
         image_pull_policy=default_pull_policy(container.image or ""),
@@ -89,14 +100,17 @@ def default_container(container: C, host_network: bool = False) -> C:
     )
     return _changed(
         container,
-        ports=_each(container.ports, port),
+        ports=_each(container.ports, _port),
         env=_each(container.env, _env),
-        resources=_maybe(container.resources, _requests_from_limits),
         liveness_probe=_maybe(container.liveness_probe, _probe),
         readiness_probe=_maybe(container.readiness_probe, _probe),
         startup_probe=_maybe(container.startup_probe, _probe),
         lifecycle=_maybe(container.lifecycle, _lifecycle),
     )
+
+
+def _port(port: ContainerPort) -> ContainerPort:
+    return _filled(port, protocol="TCP")
 
 
 def default_pull_policy(image: str) -> str:

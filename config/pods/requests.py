@@ -48,6 +48,13 @@ def spec_requests(spec: PodSpec) -> Amounts:
 
 
 @once_per_spec
+def has_domain_requests(spec: PodSpec) -> bool:
+    """Whether a container asks for a resource with a domain, such as vendor.example/gpu."""
+    asked = (each.resources for each in (*spec.init_containers, *spec.containers))
+    return any("/" in name for each in asked if each is not None for name in (*each.requests, *each.limits))
+
+
+@once_per_spec
 def pod_limits(spec: PodSpec) -> Amounts:
     """The limits of the pod, for resources with a limit on any container.
 

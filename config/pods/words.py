@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from config.objects import Container, ContainerState, ContainerStatus, Pod, PodStatus
 from config.pods.identity import is_sidecar
+from config.pods.verdicts.verdict import verdicts_of
 from config.values.ages import since
 
 _NODE_LOST = "NodeLost"
@@ -80,18 +81,15 @@ def status_word(pod: Pod) -> str:
 
 
 def trouble(pod: Pod) -> str:
-    """Why a pod is not ready, in a sentence: the status, and the messages of waiting or failed containers."""
+    """Why a pod is not ready, in a sentence: the status, and the verdicts on its containers."""
     status = pod.status or PodStatus()
-    details = [status.message or ""]
-    if status.phase == "Running":
-        details += [each.message or "" for each in status.conditions if each.type == "Ready" and each.status == "False"]
-    for state_of in (*status.init_container_statuses, *status.container_statuses):
-        state = state_of.state or ContainerState()
-        if state.waiting is not None and state.waiting.reason not in (None, "PodInitializing", "ContainerCreating"):
-            details.append(f"{state_of.name}: {state.waiting.message or state.waiting.reason}")
-        elif state.terminated is not None and state.terminated.exit_code:
-            message = (state.terminated.message or state.terminated.reason or "").strip()
-            details.append(f"{state_of.name}: exit code {state.terminated.exit_code} {message}".rstrip())
+    details = [verdict.whole for verdict in verdicts_of(pod)]
+    if not details:
+        details = [status.message or ""]
+        if status.phase == "Running":
+            details += [
+                each.message or "" for each in status.conditions if each.type == "Ready" and each.status == "False"
+            ]
     return ": ".join(part for part in (status_word(pod), "; ".join(filter(None, details))) if part)
 
 

@@ -1,4 +1,4 @@
-"""Ages as `kubectl` prints them: `5s`, `3m20s`, `12d`. Pure.
+"""Ages as `kubectl` prints them (`3m20s`), and durations as people say them (`12 s`). Pure.
 
 Owns the text of a duration and of a time stamp's age. An unreadable time stamp gives `?`, so that the rest of a table
 is still printed. The caller gives the current time.
@@ -53,3 +53,14 @@ def since(timestamp: str | None, wall_ns: int) -> str:
 def _two(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
     rest = seconds % large // small
     return f"{seconds // large}{large_name}" + (f"{rest}{small_name}" if rest else "")
+
+
+def spoken(ns: int) -> str:
+    """A duration as people say it: 0.4 s, 12 s, 3 min 20 s."""
+    if ns < 10 * SECOND_NS:
+        return f"{max(ns, 0) / SECOND_NS:.1f} s"
+    whole = ns // SECOND_NS
+    if whole < 120:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"

@@ -145,6 +145,15 @@ def format_quantity(quantity: Quantity) -> str:
     return f"{number}{_DECIMAL_SUFFIX[exponent]}"
 
 
+@kept(KEPT_BYTES)
+def canonical(text: str) -> str:
+    """The text as an API server writes the amount: `1` for `1000m`. What is no quantity stays as it is."""
+    try:
+        return str(parse_quantity(text))
+    except QuantityError:
+        return text
+
+
 def _split(text: str) -> tuple[str, str, str, str, int | None]:
     """(sign, digits before the point, digits after it, suffix, decimal exponent or None)."""
     if not text:

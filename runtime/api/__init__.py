@@ -13,6 +13,7 @@ from runtime.api.calls import (
     create,
     create_unread,
     delete,
+    delete_all,
     get,
     in_turn_of,
     list_objects,

@@ -211,6 +211,14 @@ def delete(
     return ApiCall("DELETE", path, what, namespace, name, nothing, content=options)
 
 
+def delete_all(resource: Resource[Any], namespace: str, *, field_selector: str) -> ApiCall[None]:
+    """Delete all objects that the selector chooses."""
+    path, what = resource.path(namespace, ""), _what("deletecollection", resource)
+    options = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    query = _query(fieldSelector=field_selector)
+    return ApiCall("DELETE", path, what, namespace, "", nothing, query=query, content=options)
+
+
 def _one(
     method: str, verb: str, resource: Resource[K], namespace: str, name: str, subresource: str = "", **more: Any
 ) -> ApiCall[K]:

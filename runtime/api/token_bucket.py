@@ -100,6 +100,11 @@ class PodShares:
             self._of_pod.move_to_end(pod)
         return own.take(now_ns)
 
+    def wait_ns(self, pod: str, now_ns: int, *, spare: int = 0) -> int:
+        """How long until the pod's share has a token beside `spare` others; 0: it has one now."""
+        own = self._of_pod.get(pod)
+        return 0 if own is None else own.wait_ns(now_ns, spare=spare)
+
     def _forget_full(self, now_ns: int) -> None:
         # Two go for each that comes, so the full ones do not pile up.
         for pod in list(itertools.islice(self._of_pod, 2)):

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from config.api.large_objects import forget
 from config.api.resources import read_object
 from config.documents.codec import DocumentError
 from runtime.api.answers import not_understood, stream_error
@@ -82,6 +83,8 @@ def read_event(line: bytes, call: WatchCall[K]) -> WatchEvent[K]:
         if event.type in _CHANGES:
             changed = read_object(bytes(event.object), call.kind)
             metadata: Any = getattr(changed, "metadata", None)
+            if event.type == "DELETED" and metadata is not None:
+                forget(metadata.uid)
             return WatchEvent(event.type, changed, metadata.resource_version if metadata is not None else "")
         if event.type == "BOOKMARK":
             return WatchEvent(event.type, None, _BOOKMARK.decode(event.object).metadata.resource_version)

@@ -59,9 +59,8 @@ class Line:
     ) -> PendingAnswer[T]:
         """One answer, read by `read`. `name` is the verb in errors."""
         method = self._channel.unary_unary(path)
-        timeout = None if timeout_ns is None else min(timeout_ns, LONGEST_TIMEOUT_NS) / 1e9
         try:
-            call = method.future(data, timeout=timeout, metadata=metadata)
+            call = method.future(data, timeout=_seconds(timeout_ns), metadata=metadata)
         except ValueError:
             return failed(_closed(name))
         answer: CancellingAnswer[T] = CancellingAnswer(call)
@@ -76,11 +75,12 @@ class Line:
         read: Callable[[bytes], T],
         on_item: Callable[[T], None],
         on_end: Callable[[CriError | None], None],
+        timeout_ns: int | None = None,
         metadata: Metadata = (),
     ) -> Subscription:
-        """A series of answers, as `Cri.stream` describes."""
+        """A series of answers, as `Cri.stream` describes. `timeout_ns` is for the whole series."""
         try:
-            call = self._channel.unary_stream(path)(data, metadata=metadata)
+            call = self._channel.unary_stream(path)(data, timeout=_seconds(timeout_ns), metadata=metadata)
         except ValueError:
             on_end(_closed(name))
             return SubscriptionEnded()
@@ -157,6 +157,10 @@ def failed(error: CriError) -> PendingAnswer[Any]:
     answer: Future[Any] = Future()
     answer.set_exception(error)
     return answer
+
+
+def _seconds(timeout_ns: int | None) -> float | None:
+    return None if timeout_ns is None else min(timeout_ns, LONGEST_TIMEOUT_NS) / 1e9
 
 
 def _closed(name: str) -> CriError:

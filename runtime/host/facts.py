@@ -1,6 +1,6 @@
 """Facts about the machine under a node: the capability `HostFacts`, and `LocalHostFacts`.
 
-Read when asked, never remembered. Any of the three may hang (a dead mount, a resolver that does not answer), so actors
+Read when asked, never remembered. Each of them may hang (a dead mount, a resolver that does not answer), so actors
 ask on a lane. The simulated machine is `simulation.host.facts`.
 """
 
@@ -11,6 +11,8 @@ from typing import Protocol
 
 from runtime.host.machine import MachineFacts, read_machine
 from runtime.host.network import NetworkFacts, read_network
+from runtime.host.topology import MachineTopology
+from runtime.host.topology_files import read_topology
 
 
 class HostFacts(Protocol):
@@ -18,6 +20,9 @@ class HostFacts(Protocol):
 
     def machine(self) -> MachineFacts:
         """The facts that do not change while the machine runs. Never fails."""
+
+    def topology(self) -> MachineTopology:
+        """Its online CPUs, and its NUMA nodes. They change when CPUs go offline. Never fails."""
 
     def network(self, name: str) -> NetworkFacts:
         """Addresses, default routes, and what `name` resolves to. Never fails."""
@@ -31,6 +36,9 @@ class LocalHostFacts:
 
     def machine(self) -> MachineFacts:
         return read_machine()
+
+    def topology(self) -> MachineTopology:
+        return read_topology()
 
     def network(self, name: str) -> NetworkFacts:
         return read_network(name)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from config.kubelet.node_resources import parse_cpu_set
+from config.values.cpu_sets import parse_cpu_set
 from runtime.cgroups.names import paths_of, root_words
 from runtime.files.text_file import text_or_empty
 from runtime.host.machine import cgroup_version, pid_limit

@@ -61,8 +61,11 @@ class ManifestDirectory(Protocol):
     def read(self, path: str) -> ManifestReading:
         """Everything at `path`. Never raises OSError: problems are in the answer."""
 
-    def watch(self, path: str, on_change: Callable[[], None]) -> ManifestWatch:
+    def watch(self, path: str, on_change: Callable[[str], None]) -> ManifestWatch:
         """Call `on_change`, on any thread, after each change at `path`.
+
+        It gets the name of a file that was removed, else "". A file that another one has taken the place of, or that
+        was renamed within the directory, is not removed: editors save so.
 
         It watches nothing until `renew` is called.
         """

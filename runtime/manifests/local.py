@@ -31,7 +31,7 @@ class LocalManifests:
         files = (_read_entry(os.path.join(path, name)) for name in names)
         return ManifestReading(tuple(file for file in files if file is not None))
 
-    def watch(self, path: str, on_change: Callable[[], None]) -> LocalManifestWatch:
+    def watch(self, path: str, on_change: Callable[[str], None]) -> LocalManifestWatch:
         return LocalManifestWatch(path, on_change)
 
 
@@ -76,7 +76,7 @@ class LocalManifestWatch:
     `renew` precedes each reading and moves the watch. Only events that can change that reading are passed on.
     """
 
-    def __init__(self, path: str, on_change: Callable[[], None]) -> None:
+    def __init__(self, path: str, on_change: Callable[[str], None]) -> None:
         self._path = os.path.abspath(path)
         self._on_change = on_change
         self._watch = FileWatch(self._changed)
@@ -101,7 +101,8 @@ class LocalManifestWatch:
             return
         gone = event.event_type in ("deleted", "moved")
         if any(self._matters(os.fsdecode(path), gone) for path in (event.src_path, event.dest_path) if path):
-            self._on_change()
+            removed = event.event_type == "deleted" and not event.is_directory
+            self._on_change(os.path.basename(os.fsdecode(event.src_path)) if removed else "")
 
     def _matters(self, path: str, gone: bool) -> bool:
         if path == self._directory:

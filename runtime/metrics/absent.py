@@ -1,4 +1,4 @@
-"""The names of kubelet 1.36 that this agent does not export, each with the reason.
+"""Metrics of kubelet 1.36 that this agent does not export, or exports otherwise, with reasons.
 
 `docs/reference/metrics.md` shows them. `tests/upstream/metrics.txt` has all names of a kubelet: each is exported or
 stands here.
@@ -9,27 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _REASONS: Mapping[str, str] = {
-    "there are no device plugins yet": """
-        kubelet_device_plugin_registration_total kubelet_device_plugin_alloc_duration_seconds
-    """,
-    "there is no socket for pod resources yet": """
-        kubelet_pod_resources_endpoint_requests_total kubelet_pod_resources_endpoint_requests_list
-        kubelet_pod_resources_endpoint_requests_get kubelet_pod_resources_endpoint_requests_get_allocatable
-        kubelet_pod_resources_endpoint_errors_list kubelet_pod_resources_endpoint_errors_get
-        kubelet_pod_resources_endpoint_errors_get_allocatable
-    """,
-    "the node gives out no CPUs, memory or devices of its own yet": """
-        kubelet_cpu_manager_pinning_requests_total kubelet_cpu_manager_pinning_errors_total
-        kubelet_cpu_manager_shared_pool_size_millicores kubelet_cpu_manager_exclusive_cpu_allocation_count
-        kubelet_cpu_manager_allocation_per_numa kubelet_container_aligned_compute_resources_count
-        kubelet_container_aligned_compute_resources_failure_count kubelet_memory_manager_pinning_requests_total
-        kubelet_memory_manager_pinning_errors_total kubelet_topology_manager_admission_requests_total
-        kubelet_topology_manager_admission_errors_total kubelet_topology_manager_admission_duration_ms
+    "an old name of `resource_scrape_error`, which a kubelet no longer shows": "scrape_error",
+    "a kubelet shows them only with its alpha gate PodLevelResourceManagers": """
         resource_manager_allocations_total resource_manager_allocation_errors_total
         resource_manager_container_assignments
-    """,
-    "a pod with resource claims is refused": """
-        dra_grpc_operations_duration_seconds dra_operations_duration_seconds dra_resource_claims_in_use
     """,
     "containers of Windows are not run": """
         kubelet_started_host_process_containers_total kubelet_started_host_process_containers_errors_total
@@ -69,7 +52,10 @@ _REASONS: Mapping[str, str] = {
         apiserver_envelope_encryption_dek_cache_fill_percent apiserver_storage_data_key_generation_duration_seconds
         apiserver_storage_data_key_generation_failures_total
         apiserver_storage_envelope_transformation_cache_misses_total apiserver_webhooks_x509_insecure_sha1_total
-        apiserver_webhooks_x509_missing_san_total
+        apiserver_webhooks_x509_missing_san_total apiserver_validation_declarative_validation_mismatch_total
+        apiserver_validation_declarative_validation_panic_total apiserver_validation_duplicate_validation_error_total
+        aggregator_discovery_nopeer_requests_total aggregator_discovery_peer_aggregated_cache_hits_total
+        aggregator_discovery_peer_aggregated_cache_misses_total
     """,
     "the agent is not a program in Go": """
         go_gc_duration_seconds go_goroutines go_info go_memstats_alloc_bytes go_memstats_heap_inuse_bytes
@@ -84,6 +70,39 @@ _REASONS: Mapping[str, str] = {
         machine_nvm_avg_power_budget_watts machine_nvm_capacity
     """,
 }
+
+_OTHER_AT_START: Mapping[str, str] = {
+    "the two ask their runtimes for different things": """
+        kubelet_runtime_operations_duration_seconds kubelet_runtime_operations_errors_total
+        kubelet_runtime_operations_total kubelet_cgroup_manager_duration_seconds
+    """,
+    "the two ask the API server for different things": """
+        rest_client_rate_limiter_duration_seconds rest_client_request_size_bytes
+        rest_client_requests_total rest_client_response_size_bytes
+    """,
+    "the queues of this agent are those of its actors": """
+        workqueue_adds_total workqueue_depth workqueue_longest_running_processor_seconds workqueue_retries_total
+        workqueue_unfinished_work_seconds
+    """,
+    "the gates of a kubelet include those of the API server's libraries": "kubernetes_feature_enabled",
+    "the recording counts its own requests": """
+        kubelet_http_inflight_requests kubelet_http_requests_duration_seconds kubelet_http_requests_total
+    """,
+    "shown for a runtime that a later kubelet will not support": "kubelet_cri_losing_support",
+    "0 from the start; a kubelet begins with the first use": """
+        kubelet_certificate_manager_client_expiration_renew_errors kubelet_certificate_manager_client_ttl_seconds
+        kubelet_certificate_manager_server_rotation_seconds kubelet_certificate_manager_server_ttl_seconds
+        kubelet_memory_qos_node_memory_low_bytes kubelet_memory_qos_node_memory_min_bytes kubelet_metrics_provider
+        kubelet_pod_start_sli_duration_seconds kubelet_pod_start_total_duration_seconds
+        kubelet_server_expiration_renew_errors
+    """,
+    "of a machine without swap there is none": "node_swap_usage_bytes",
+}
+
+OTHER_AT_START: Mapping[str, str] = {
+    name: reason for reason, names in _OTHER_AT_START.items() for name in names.split()
+}
+"""Name of a metric -> why its series differ from a kubelet's on a node without pods."""
 
 ABSENT: Mapping[str, str] = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 """Name of a metric -> why it is not exported."""

@@ -1,13 +1,14 @@
 """The names of a kubelet that apply here (spec 11.7): what dashboards and alerts of today ask for.
 
-Types and labels are theirs. Two subjects have modules of their own: `kubelet_api.py` has requests and certificates,
-`selinux.py` the labels of volumes. `runtime/metrics/absent.py` has the names that do not apply, with the reason. A name
-moves here from there together with the part of the node that it is about.
+Types and labels are theirs. Three subjects have modules of their own: `kubelet_api.py` has requests and certificates,
+`selinux.py` the labels of volumes, `shares.py` the CPUs and the memory of single pods. `runtime/metrics/absent.py` has
+the names that do not apply, with the reason. A name moves here from there together with the part of the node that it is
+about.
 """
 
 from __future__ import annotations
 
-from runtime.metrics import kubelet_api, selinux
+from runtime.metrics import claims, devices, kubelet_api, selinux, shares
 from runtime.metrics.families import counter, gauge, histogram, in_module, powers
 
 _MINUTES = (60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600)
@@ -332,5 +333,15 @@ PROCESS_MAX_FDS = gauge("process_max_fds", "Files that the agent may have open."
 PROCESS_START = gauge("process_start_time_seconds", "When the agent began, in seconds since 1970.")
 
 AT_PROBES = (PROBE_DURATION, PROBE_TOTAL)
-_ALL = sorted((*in_module(globals()), *kubelet_api.FAMILIES, *selinux.FAMILIES), key=lambda each: each.name)
+_ALL = sorted(
+    (
+        *in_module(globals()),
+        *claims.FAMILIES,
+        *devices.FAMILIES,
+        *kubelet_api.FAMILIES,
+        *selinux.FAMILIES,
+        *shares.FAMILIES,
+    ),
+    key=lambda each: each.name,
+)
 FAMILIES = tuple(each for each in _ALL if each not in AT_PROBES)

@@ -52,6 +52,9 @@ OOM_KILLS = counter(
     "Processes that the kernel killed because memory ran out, by whose limit was reached.",
     "scope",
 )
+STATUSES_REFUSED = counter(
+    "actorlet_pod_statuses_refused_total", "Statuses of pods that the API server has refused, by its code.", "code"
+)
 SPANS_SENT = counter("actorlet_trace_spans_sent_total", "Spans that the collector of `tracing` has taken.")
 SPANS_DROPPED = counter("actorlet_trace_spans_dropped_total", "Spans that the collector of `tracing` has not taken.")
 BUILD_INFO = gauge("actorlet_build_info", "Always 1; the version is in the label.", "version")

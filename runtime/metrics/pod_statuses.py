@@ -14,6 +14,7 @@ from config.objects import ContainerStateTerminated, ContainerStatus, Pod, PodSt
 from config.pods.identity import is_static
 from config.values.api_time import seconds_of
 from runtime.metrics import kubelet as names
+from runtime.metrics import own
 from runtime.metrics.meters import Meters
 
 SECOND_NS = 1_000_000_000
@@ -152,6 +153,10 @@ class StatusMeasures:
         if self._first_network and not pod.spec.host_network:
             self._first_network = False
             meters.put(names.FIRST_NETWORK_POD_START_SLI, without_ns / SECOND_NS)
+
+    def refused(self, code: int) -> None:
+        """The API server has refused a status."""
+        self._meters.count(own.STATUSES_REFUSED, str(code))
 
     def wanted(self, uid: str, now_ns: int) -> None:
         """The wanted status differs from what the API shows."""

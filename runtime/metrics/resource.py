@@ -29,7 +29,6 @@ POD_CPU = counter("pod_cpu_usage_seconds_total", "Processor time of a pod.", *_P
 POD_MEMORY = gauge("pod_memory_working_set_bytes", "Working set of a pod.", *_POD)
 POD_SWAP = gauge("pod_swap_usage_bytes", "Swap that a pod uses.", *_POD)
 RESOURCE_ERROR = gauge("resource_scrape_error", "1 when something could not be read, 0 otherwise.")
-SCRAPE_ERROR = gauge("scrape_error", "The same, by its earlier name.")
 
 FAMILIES = in_module(globals())
 
@@ -56,7 +55,6 @@ def resource_metrics(sample: NodeSample) -> list[FamilyRows]:
             rows[CONTAINER_START.name].append(MetricRow(labels, container.created_ns / SECOND_NS))
     failed = float(node is None or sample.blind)
     rows[RESOURCE_ERROR.name].append(MetricRow((), failed))
-    rows[SCRAPE_ERROR.name].append(MetricRow((), failed))
     return [FamilyRows(family, rows[family.name]) for family in FAMILIES]
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from runtime.cri.endpoint import EndpointError, knock, parse_endpoint
 from runtime.cri.errors import StatusCode
 from runtime.cri.line import CHANNEL_OPTIONS
-from runtime.cri.transport import FROM_GRPC, grpc
+from runtime.cri.transport import FROM_GRPC, MESSAGE_BYTES_MAX, grpc
 from runtime.plugins.errors import PluginError
 
 NS_PER_SECOND = 10**9
@@ -37,12 +37,13 @@ M = TypeVar("M")
 class PluginSocket:
     """See the module. `endpoint`: a path, or `unix:///path`. Raises PluginError when it is neither."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, *, answer_bytes_at_most: int = MESSAGE_BYTES_MAX) -> None:
         try:
             self.endpoint = parse_endpoint(endpoint)
         except EndpointError as failure:
             raise PluginError(StatusCode.INVALID_ARGUMENT, str(failure), "dial") from None
-        self._channel = grpc.insecure_channel(self.endpoint.target, options=CHANNEL_OPTIONS)
+        options = dict(CHANNEL_OPTIONS) | {"grpc.max_receive_message_length": answer_bytes_at_most}
+        self._channel = grpc.insecure_channel(self.endpoint.target, options=list(options.items()))
 
     def dial(self, timeout_ns: int) -> None:
         """Connect, for a plugin that may be slow to take connections. Raises PluginError."""
@@ -84,16 +85,27 @@ class PluginSocket:
         try:
             found: M = call(request, timeout=timeout_ns / NS_PER_SECOND, wait_for_ready=wait_for_ready)
         except grpc.RpcError as failure:
-            raise self._error(failure, method) from None
+            raise self.error(failure, method) from None
         except ValueError:
             raise PluginError(StatusCode.CANCELLED, "the connection was closed", method) from None
         return found
+
+    def follow(self, path: str, request: WireMessage) -> Any:
+        """Begin a call with a series of answers, and no deadline: gRPC's call, an iterator of bytes.
+
+        The iterator raises gRPC's error (`error` explains it). Raises PluginError on a closed connection.
+        """
+        try:
+            return self._channel.unary_stream(path)(request.SerializeToString())
+        except ValueError:
+            raise PluginError(StatusCode.CANCELLED, "the connection was closed", path.rpartition("/")[2]) from None
 
     def close(self) -> None:
         """Give up the connection and all that is in flight on it."""
         self._channel.close()
 
-    def _error(self, failure: Any, method: str) -> PluginError:
+    def error(self, failure: Any, method: str) -> PluginError:
+        """The `PluginError` of a failure that gRPC raised."""
         code = FROM_GRPC.get(failure.code(), StatusCode.UNKNOWN)
         text = failure.details() or ""
         if code == StatusCode.UNAVAILABLE and (why := knock(self.endpoint)) is not None:

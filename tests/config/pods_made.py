@@ -12,13 +12,28 @@ START_NS = 1_767_323_045 * 10**9
 
 
 def pod(
-    status: dict[str, Any], *, containers: int = 1, init: list[dict[str, Any]] | None = None, **metadata: Any
+    status: dict[str, Any],
+    *,
+    containers: int = 1,
+    init: list[dict[str, Any]] | None = None,
+    probes: dict[str, Any] | None = None,
+    limits: dict[str, str] | None = None,
+    node: str = "n",
+    **metadata: Any,
 ) -> Pod:
-    """Regular containers are c0, c1, ...; `init` has the init containers as they are."""
+    """Regular containers are c0, c1, ..., with these probes and limits.
+
+    `init` has the init containers as they are.
+    """
     names = [f"c{number}" for number in range(containers)]
+    more = {"resources": {"limits": limits or {}}, **(probes or {})}
     document = {
         "metadata": {"name": "web", "namespace": "default", "uid": "u", "creationTimestamp": START, **metadata},
-        "spec": {"containers": [{"name": name, "image": "i"} for name in names], "initContainers": init or []},
+        "spec": {
+            "containers": [{"name": name, "image": "i", **more} for name in names],
+            "initContainers": init or [],
+            "nodeName": node,
+        },
         "status": status,
     }
     return from_builtins(document, Pod)

@@ -137,10 +137,12 @@ def read(body: str) -> KubeletConfiguration:
     return result.configuration
 
 
+# (spec 12.2.1)
 def test_a_document_of_its_header_alone_gets_every_default() -> None:
     assert configuration_document(read("")) == WRITTEN_BY_DEFAULT
 
 
+# (spec 12.2.1)
 def test_every_field_of_the_table_is_known_and_no_other() -> None:
     assert set(fields_of(KubeletConfiguration)) == {*WRITTEN_BY_DEFAULT, *ABSENT_BY_DEFAULT}
 
@@ -196,6 +198,7 @@ def test_the_public_documents_become_what_they_must(before: str) -> None:
         ),
     ],
 )
+# (spec 6.2.2)
 def test_a_zero_or_another_field_decides_the_default(body: str, attribute: str, expected: object) -> None:
     if body.startswith("{"):
         body = "\n".join(body.strip("{}").split(", "))
@@ -205,6 +208,7 @@ def test_a_zero_or_another_field_decides_the_default(body: str, attribute: str, 
     assert value == expected
 
 
+# (spec 12.1.2)
 def test_without_any_file_the_older_open_defaults_hold() -> None:
     legacy = configuration_document(legacy_configuration())
     expected = dict(WRITTEN_BY_DEFAULT, readOnlyPort=10255)

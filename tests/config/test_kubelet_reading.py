@@ -35,6 +35,7 @@ def faults_of(text: str) -> dict[str, str]:
         ("registerWithTaints: [{key: a, efect: b}]", "$.registerWithTaints[0].efect", "unknown field"),
     ],
 )
+# (spec 12.1.4)
 def test_a_wrong_field_is_told_with_its_path(body: str, path: str, reason: str) -> None:
     assert faults_of(HEADER + body) == {path: reason}
 
@@ -69,6 +70,7 @@ def test_a_number_beyond_all_bounds_is_a_fault() -> None:
     assert set(faults) == {"$.maxPods", "$.memoryThrottlingFactor"}
 
 
+# (spec 12.1.4)
 def test_a_misspelled_field_gets_a_suggestion() -> None:
     (fault,) = decode_kubelet_configuration((HEADER + "clusterDns: [10.0.0.10]").encode()).faults
     assert fault.hint == "did you mean clusterDNS?"

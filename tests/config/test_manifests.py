@@ -30,6 +30,7 @@ def read(document: object, origin: Origin = FILE, node: str = "node-1", **option
     return read_manifest(json.dumps(document).encode(), origin, node, **options)
 
 
+# (spec 1.2.2)
 def test_a_pod_gets_its_identity_from_node_and_origin() -> None:
     (pod,) = read(manifest(), node="Node-1".lower()).pods
     assert pod.metadata.name == "web-node-1"
@@ -42,6 +43,7 @@ def test_a_pod_gets_its_identity_from_node_and_origin() -> None:
     assert pod.spec.restart_policy == "Always"
 
 
+# (spec 1.2.3)
 def test_only_pods_from_files_tolerate_everything_that_evicts() -> None:
     tolerated = Toleration(operator="Exists", effect="NoExecute")
     assert read(manifest()).pods[0].spec.tolerations == (tolerated,)
@@ -51,6 +53,7 @@ def test_only_pods_from_files_tolerate_everything_that_evicts() -> None:
     assert read(manifest(), URL).pods[0].spec.tolerations == ()
 
 
+# (spec 1.2.1)
 def test_a_uid_and_namespace_in_a_manifest_are_kept() -> None:
     document = manifest()
     document["metadata"] |= {"uid": "mine", "namespace": "shop"}
@@ -59,6 +62,7 @@ def test_a_uid_and_namespace_in_a_manifest_are_kept() -> None:
     assert pod.metadata.annotations["kubernetes.io/config.hash"] == "mine"
 
 
+# (spec 1.2.1)
 def test_the_uid_changes_with_manifest_node_and_origin_and_with_nothing_else() -> None:
     def uid(document: object, origin: Origin = FILE, node: str = "node-1") -> str:
         return read(document, origin, node).pods[0].metadata.uid
@@ -89,11 +93,13 @@ def test_the_uid_of_a_manifest_is_the_same_in_every_version_of_the_program() -> 
         (b"foobar", "343e1662793c64bf6f0d3597ba446f18"),
     ],
 )
+# (spec 1.2.1)
 def test_the_hash_is_fnv_1a_with_128_bits(data: bytes, digest: str) -> None:
     assert fnv1a_128(data) == digest
 
 
 @pytest.mark.parametrize("kind", ["PodList", "List"])
+# (spec 1.1.8)
 def test_lists_of_pods_give_all_their_pods(kind: str) -> None:
     got = read({"apiVersion": "v1", "kind": kind, "items": [manifest("a"), manifest("b")]})
     assert [pod.metadata.name for pod in got.pods] == ["a-node-1", "b-node-1"]
@@ -110,6 +116,7 @@ def test_an_empty_list_is_no_error() -> None:
     assert read({"apiVersion": "v1", "kind": "PodList", "items": []}) == ReadManifest()
 
 
+# (spec 1.2.4)
 def test_one_bad_pod_discards_its_whole_list() -> None:
     got = read({"apiVersion": "v1", "kind": "PodList", "items": [manifest("a"), manifest("B!")]})
     assert got.pods == ()
@@ -139,6 +146,7 @@ def test_two_pods_of_a_list_cannot_have_one_name() -> None:
         ("apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - image: 3", "$.spec.containers[0].image", "text", 5),
     ],
 )
+# (spec 1.2.4)
 def test_a_pod_that_cannot_run_is_refused_with_place_and_reason(
     text: str, path: str, reason: str, line: int | None
 ) -> None:
@@ -183,6 +191,7 @@ spec:
     ]
 
 
+# (spec 1.2.4)
 def test_a_manifest_without_a_name_is_refused() -> None:
     document = manifest()
     del document["metadata"]["name"]
@@ -239,6 +248,7 @@ def test_a_manifest_with_errors_tells_the_names_of_its_pods() -> None:
     assert read(manifest()).names == ()
 
 
+# (spec 1.1.4)
 def test_a_manifest_beyond_ten_mebibytes_is_refused_unread() -> None:
     got = read_manifest(b"#" * (BYTES_AT_MOST + 1), FILE, "node-1")
     assert "more than 10 MiB" in got.errors[0].reason
@@ -280,12 +290,14 @@ def secret_variable(kind: str) -> dict[str, Any]:
         ),
     ],
 )
+# (spec 1.2.5)
 def test_a_static_pod_cannot_lean_on_the_api_server(spec: dict[str, Any], path: str) -> None:
     assert [error.path for error in read(manifest(**spec)).errors] == [path]
     with_gate_off = read(manifest(**spec), prevent_api_references=False).errors
     assert [error.path for error in with_gate_off] == ([path] if "resourceClaims" in spec else [])
 
 
+# (spec 1.2.5)
 def test_a_static_pod_may_use_its_own_fields_in_a_volume() -> None:
     source = {"downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}}
     assert read(manifest(volumes=[{"name": "v", "projected": {"sources": [source]}}])).errors == ()

@@ -25,11 +25,13 @@ def named(name: str, body: str) -> NamedBytes:
         ("", "", ["--max-pods=3"], 3),
     ],
 )
+# (spec 12.1.1)
 def test_the_later_source_wins(file: str, drop_in: str, flags: list[str], expected: int) -> None:
     loaded = load_kubelet_configuration(parse_flags(flags), named("/k", file), [named("/d/a.conf", drop_in)])
     assert loaded.configuration.max_pods == expected
 
 
+# (spec 12.1.1)
 def test_gates_of_all_sources_merge() -> None:
     loaded = load_kubelet_configuration(
         parse_flags(["--feature-gates=MemoryQoS=false,EventedPLEG=true"]),
@@ -41,6 +43,7 @@ def test_gates_of_all_sources_merge() -> None:
     } == {"MemoryQoS": False, "EventedPLEG": True, "ContainerCheckpoint": False, "SELinuxMount": True}
 
 
+# (spec 7.1.3)
 def test_thresholds_are_set_by_a_file_only() -> None:
     none = parse_flags([])
     assert load_kubelet_configuration(none).configuration.eviction_hard == {}
@@ -51,6 +54,7 @@ def test_thresholds_are_set_by_a_file_only() -> None:
     assert flag.configuration.eviction_hard == {"pid.available": "7%"}
 
 
+# (spec 12.1.2)
 def test_without_a_file_the_node_is_as_open_as_the_kubelet_is() -> None:
     legacy = load_kubelet_configuration(parse_flags([])).configuration
     secure = load_kubelet_configuration(parse_flags([]), named("/k", "")).configuration

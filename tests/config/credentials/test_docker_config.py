@@ -81,6 +81,7 @@ def test_a_document_that_is_broken_is_refused_with_its_place_and_without_its_sec
         ("kubernetes.io/dockerconfigjson", {}, False),
     ],
 )
+# (spec 6.3.2)
 def test_a_secret_is_read_as_its_type_says(kind: str, data: dict[str, bytes], found: bool) -> None:
     assert bool(read_secret(kind, data)) is found
 
@@ -114,6 +115,7 @@ def test_an_image_has_a_full_name(image: str, name: str) -> None:
         ("r.example.com/v2", "r.example.com/v2"),
     ],
 )
+# (spec 6.3.4)
 def test_a_registry_has_one_key_in_all_its_forms(registry: str, key: str) -> None:
     assert registry_key(registry) == key
 
@@ -138,6 +140,7 @@ def test_a_registry_has_one_key_in_all_its_forms(registry: str, key: str) -> Non
         ("10.0.0.1:5000", "10.0.0.1:5000/a", True),
     ],
 )
+# (spec 6.3.4)
 def test_which_keys_are_for_which_images(key: str, image: str, expected: bool) -> None:
     assert matches(key, image) is expected
 
@@ -170,6 +173,7 @@ def ring(*registries: str) -> tuple[RegistryEntry, ...]:
         ),
     ],
 )
+# (spec 6.3.4)
 def test_credentials_are_tried_in_order(image: str, documents: Any, names: list[str]) -> None:
     assert [each.username for each in credentials_for(image, *documents)] == names
 

@@ -55,6 +55,7 @@ def token(**changes: str) -> str:
     return provider(tokenAttributes="{" + text + "}")
 
 
+# (spec 6.3.6)
 def test_every_field_is_read() -> None:
     assert read(ONE) == (
         ImageProvider(
@@ -73,6 +74,7 @@ def test_a_variable_of_a_program_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
+# (spec 6.3.6)
 def test_older_versions_of_the_document_are_read_too(version: str) -> None:
     (found,) = read(provider().replace("io/v1\nkind", f"io/{version}\nkind"))
     assert found.name == "p"
@@ -82,6 +84,7 @@ def test_the_providers_of_several_files_follow_each_other() -> None:
     assert [each.name for each in read(provider(name="b"), provider(name="a"))] == ["b", "a"]
 
 
+# (spec 6.3.5)
 def test_a_name_that_another_file_has_is_refused_there() -> None:
     (fault,) = faults(provider(), provider())
     assert fault == "/c/1.yaml: $.providers[0].name: 'p' is given twice; keep one of them"
@@ -148,6 +151,7 @@ def test_a_fault_is_told_with_its_file_and_its_place(text: str, where: str) -> N
     assert [fault for fault in faults(text) if fault.startswith(f"/c/0.yaml: {where}: ")]
 
 
+# (spec 6.3.6)
 def test_tokens_need_their_feature_gate() -> None:
     (fault,) = faults(token(), tokens=False)
     assert "KubeletServiceAccountTokenForCredentialProviders" in fault

@@ -51,6 +51,7 @@ def test_only_v1_tells_of_tokens_and_annotations() -> None:
         ({"cacheDuration": "-5s"}, CacheScope.IMAGE, 0),
     ],
 )
+# (spec 6.3.7)
 def test_how_long_an_answer_is_good_and_for_what(changes: dict[str, Any], scope: CacheScope, cache_ns: int) -> None:
     entries = (RegistryEntry("r.io", Credential("u", SECRET)),)
     assert read_answer(PROVIDER, answer(**changes)) == ProviderAnswer(scope, cache_ns, entries)
@@ -94,6 +95,7 @@ def test_an_invalid_provider_answer_is_refused_without_quoting_it(printed: bytes
 @pytest.mark.parametrize(
     ("by_token", "given", "accepted"), [(True, SECRET, True), (False, SECRET, False), (False, "other", True)]
 )
+# (spec 6.3.8)
 def test_the_token_of_a_pod_is_no_answer_that_others_could_get(by_token: bool, given: str, accepted: bool) -> None:
     provider = ImageProvider("p", ("r.io",), 0, token=TokenAttributes("a", True, by_token))
     if accepted:

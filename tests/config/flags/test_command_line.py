@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.flags.command_line import UNHONOURED, NodeFlags, apply_flags, flags_help, parse_flags
-from config.flags.table import FLAGS, SHORT, FlagKind
+from config.flags.command_line import UNHONOURED, NodeFlags, apply_flags, parse_flags
+from config.flags.table import FLAGS, FlagKind
 from config.kubelet import (
     KubeletConfiguration,
     MemoryReservation,
@@ -55,6 +55,7 @@ def value_at(part: Any, attribute: str) -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(FLAGS))
+# (spec 12.3.1)
 def test_every_flag_reaches_the_place_it_is_for(name: str) -> None:
     flag = FLAGS[name]
     text, expected = EXAMPLES[flag.kind]
@@ -217,6 +218,7 @@ def test_every_mistake_is_told_and_the_rest_is_read() -> None:
     assert (parsed.node.root_dir, parsed.node.node_ip) == ("/r", "::1")
 
 
+# (spec 12.3.1)
 def test_a_deprecated_flag_is_one_warning_that_names_the_field() -> None:
     parsed = parse_flags(["--cluster-dns=10.0.0.1", "--cluster-dns=10.0.0.2", "--client-ca-file=/ca"])
     assert [str(warning) for warning in parsed.warnings] == [
@@ -225,6 +227,7 @@ def test_a_deprecated_flag_is_one_warning_that_names_the_field() -> None:
     ]
 
 
+# (spec 12.1.1)
 def test_gates_merge_and_everything_else_replaces() -> None:
     configuration = KubeletConfiguration(feature_gates={"A": True, "B": True}, kube_reserved={"cpu": "1"})
     changed = apply_flags(configuration, parse_flags(["--feature-gates=B=false", "--kube-reserved=memory=1Gi"]))
@@ -261,14 +264,6 @@ def test_a_flag_that_kubelets_knew_once_is_refused_as_a_kubelet_refuses_it() -> 
     ]
     assert all(fault.hint.startswith("remove it") for fault in parsed.faults)
     assert not parsed.warnings
-
-
-def test_help_names_every_flag_and_keeps_to_its_width() -> None:
-    text = flags_help(100)
-    words = set(text.replace(",", " ").split())
-    assert not [name for name in FLAGS if f"--{name}" not in words and name not in SHORT.values()]
-    assert max(map(len, text.splitlines())) <= 100
-    assert text.index("Configuration files:") < text.index("Deprecated: set the field")
 
 
 @given(st.lists(st.one_of(st.text(max_size=12), st.sampled_from([f"--{name}" for name in FLAGS])), max_size=8))

@@ -29,6 +29,7 @@ from config.flags.node_labels import may_be_set, node_label_faults
         ("topology.kubernetes.io/rack", False),
     ],
 )
+# (spec 9.1.6)
 def test_the_namespaces_of_kubernetes_are_closed_but_for_what_describes_a_node(key: str, allowed: bool) -> None:
     assert may_be_set(key) is allowed
     assert (not list(node_label_faults({key: "x"}))) is allowed
@@ -37,6 +38,7 @@ def test_the_namespaces_of_kubernetes_are_closed_but_for_what_describes_a_node(k
 @pytest.mark.parametrize(
     ("key", "value"), [("-disk", "ssd"), ("disk", "s d"), ("a/b/c", "x"), ("", "x"), ("x" * 64, "")]
 )
+# (spec 9.1.6)
 def test_an_invalid_node_label_is_refused_and_quoted(key: str, value: str) -> None:
     (fault, *_) = node_label_faults({key: value})
     assert fault.path == "--node-labels"

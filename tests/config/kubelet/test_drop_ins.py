@@ -9,6 +9,7 @@ def named(name: str, body: str) -> NamedBytes:
     return NamedBytes(name, (HEADER + body).encode())
 
 
+# (spec 12.1.3)
 def test_the_later_name_wins_whatever_the_order_of_reading() -> None:
     drop_ins = [
         named("/d/20-b.conf", "maxPods: 20\nclusterDNS: [2.2.2.2]"),
@@ -21,12 +22,14 @@ def test_the_later_name_wins_whatever_the_order_of_reading() -> None:
     assert body == {"maxPods": 20, "podsPerCore": 1, "clusterDNS": ["2.2.2.2"], "contentType": "x"}
 
 
+# (spec 12.1.3)
 def test_null_takes_a_field_back() -> None:
     merged = merge_documents(named("/k", "maxPods: 5"), [named("/d/a.conf", "maxPods: null")])
     assert not merged.faults
     assert "maxPods" not in merged.document
 
 
+# (spec 12.1.3)
 def test_only_conf_files_count_and_the_others_are_named() -> None:
     merged = merge_documents(None, [NamedBytes("/d/a.yaml", b"nonsense"), named("/d/b.conf", "maxPods: 3")])
     assert not merged.faults
@@ -47,6 +50,7 @@ def test_a_fault_names_its_file_and_every_file_is_checked() -> None:
     assert [warning.path for warning in merged.warnings] == ["/k: $.hairpinMode"]
 
 
+# (spec 12.1.5)
 def test_relative_paths_are_meant_from_the_main_file_but_not_from_drop_ins() -> None:
     body = (
         "staticPodPath: manifests\ntlsCertFile: ../pki/a.crt\ntlsPrivateKeyFile: /abs/a.key\nresolvConf: ''\n"

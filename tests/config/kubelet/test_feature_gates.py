@@ -15,6 +15,7 @@ SPEC = Path(__file__).parents[3].parent / "shared" / "spec" / "kubelet.md"
 
 
 @pytest.mark.skipif(not SPEC.exists(), reason="the specification lies beside our checkouts only")
+# (spec 18.1.1, 18.2.1)
 def test_the_table_is_that_of_the_specification() -> None:
     section = SPEC.read_text().split("### 18.1")[1].split("## 19.")[0]
     on, off = section.split("### 18.2")
@@ -32,6 +33,7 @@ def test_the_table_is_that_of_the_specification() -> None:
     }
 
 
+# (spec 18.1.1)
 def test_no_alpha_gate_is_on_and_no_ga_gate_is_off() -> None:
     assert not [gate.name for gate in GATES.values() if gate.stage is FeatureStage.ALPHA and gate.default]
     assert not [gate.name for gate in GATES.values() if gate.stage is FeatureStage.GA and not gate.default]
@@ -60,6 +62,7 @@ def test_a_choice_decides_what_is_on(chosen: dict[str, bool], gate: str, enabled
     assert choice.gates.enabled(gate) is enabled
 
 
+# (spec 18.1.1)
 def test_unknown_and_locked_gates_are_faults_and_change_nothing() -> None:
     choice = choose_gates({"MemoryQos": True, "NodeSwap": False, "GitRepoVolumeDriver": True, "MemoryQoS": True})
     assert [(fault.path, fault.hint) for fault in choice.faults] == [

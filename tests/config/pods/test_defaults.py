@@ -6,7 +6,7 @@ import pytest
 
 from config.documents.codec import from_builtins, to_builtins
 from config.objects import Pod
-from config.pods.defaults import default_pod, default_pull_policy
+from config.pods.defaults import default_pod, default_pull_policy, default_spec
 
 
 def defaulted(**spec: Any) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def volume(**source: Any) -> dict[str, Any]:
     return result
 
 
+# (spec 1.1.10)
 def test_a_minimal_pod_gets_the_defaults_of_the_api() -> None:
     assert defaulted(containers=[{"name": "c", "image": "nginx"}]) == {
         "containers": [
@@ -109,6 +110,20 @@ def test_limits_become_the_default_requests() -> None:
     assert got["resources"]["requests"] == {"cpu": "500m", "memory": "1Gi"}
 
 
+def test_a_template_leaves_ports_of_the_host_and_requests_to_its_pods() -> None:
+    resources = {"limits": {"cpu": "1"}}
+    one = {"name": "c", "image": "i:1", "ports": [{"containerPort": 80}], "resources": resources}
+    spec = default_spec(from_builtins({"spec": {"hostNetwork": True, "containers": [one]}}, Pod).spec)
+    got = to_builtins(spec)
+    assert got["containers"][0]["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+    assert got["containers"][0]["resources"] == resources
+    assert "enableServiceLinks" not in got
+    (of_a_pod,) = defaulted(hostNetwork=True, containers=[one])["containers"]
+    assert of_a_pod["ports"][0]["hostPort"] == 80
+    assert of_a_pod["resources"]["requests"] == {"cpu": "1"}
+
+
+# (spec 10.17.1)
 def test_a_pod_as_a_whole_asks_for_what_its_containers_ask_for_else_for_its_limit() -> None:
     got = defaulted(
         resources={"limits": {"cpu": "4", "memory": "1Gi"}},

@@ -44,6 +44,7 @@ def pod(
         ({MIRROR: ""}, False, True),
     ],
 )
+# (spec 1.3.3)
 def test_the_source_annotation_makes_static_and_the_mirror_annotation_mirror(
     annotations: dict[str, str], static: bool, mirror: bool
 ) -> None:
@@ -66,6 +67,7 @@ def test_the_source_annotation_makes_static_and_the_mirror_annotation_mirror(
         (pod({SOURCE: "file"}, priority_class="system-node-critical"), True, True),
     ],
 )
+# (spec 1.3.4)
 def test_criticality(subject: Pod, critical: bool, node_critical: bool) -> None:
     assert is_critical(subject) is critical
     assert is_node_critical(subject) is node_critical
@@ -78,6 +80,7 @@ def test_names_and_hashes() -> None:
     assert config_hash(pod()) is None
 
 
+# (spec 1.3.2)
 def test_local_annotations_take_no_part_in_a_comparison() -> None:
     annotations = {SOURCE: "file", MIRROR: "m", "kubernetes.io/config.seen": "now", "kubernetes.io/config.hash": "h"}
     assert comparable_annotations(pod({**annotations, "mine": "1"})) == {"kubernetes.io/config.hash": "h", "mine": "1"}
@@ -120,6 +123,7 @@ BOTH = {"cpu": "1", "memory": "1Gi"}
         ),
     ],
 )
+# (spec 10.17.1)
 def test_the_class_of_service_follows_from_the_resources(spec: PodSpec, expected: str) -> None:
     assert qos_class(Pod(spec=spec)) == expected
 
@@ -131,6 +135,7 @@ def test_a_recorded_class_of_service_stays() -> None:
     )
 
 
+# (spec 15.2)
 def test_places_of_containers_in_events():
     spec = PodSpec(
         containers=(Container(name="web"),),

@@ -43,6 +43,7 @@ ZONE = "topology.kubernetes.io/zone"
         ({"portworxVolume": {"volumeID": "id"}}, {}, "pxd.portworx.com", "id"),
     ],
 )
+# (spec 8.2.2)
 def test_a_persistent_volume_gets_a_driver_and_a_handle(
     source: dict[str, Any], labels: dict[str, str], driver: str, handle: str
 ):

@@ -15,6 +15,7 @@ from config.objects import (
 from config.pods.volume_sources import VOLUME_SOURCES, json_name_of, kind_of, source_of
 
 
+# (spec 8.2.1)
 def test_every_source_of_a_pods_volume_has_a_row_and_local_has_one_too() -> None:
     assert set(VOLUME_SOURCES) == {*Volume.__struct_fields__, "local"} - {"name"}
 

@@ -120,4 +120,8 @@ def test_a_pod_has_arrived_when_it_runs_or_has_succeeded(phase: str, expected: b
 def test_trouble_is_told_with_the_messages_of_the_containers_concerned() -> None:
     statuses = [waiting("c0", "ErrImagePull", "no such host"), ended("c1", 3, "Error"), running("c2")]
     told = trouble(pod({"phase": "Pending", "message": "sad", "containerStatuses": statuses}, containers=3))
-    assert told == "ErrImagePull: sad; c0: no such host; c1: exit code 3 Error"
+    assert told == (
+        "ErrImagePull: container c0: its image i cannot be pulled: the registry docker.io cannot be reached "
+        "(no such host); "
+        "container c1: it ended with exit code 3"
+    )

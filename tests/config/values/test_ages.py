@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from config.values.ages import SECOND_NS, short_duration, since
+from config.values.ages import SECOND_NS, short_duration, since, spoken
 
 HOUR, DAY = 3600, 86400
 YEAR = 365 * DAY
@@ -48,3 +48,19 @@ def test_durations_have_two_units_at_most(seconds: int, expected: str) -> None:
 )
 def test_the_age_of_a_time_stamp(timestamp: str | None, expected: str) -> None:
     assert since(timestamp, 100 * SECOND_NS) == expected
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (-1, "0.0 s"),
+        (400_000_000, "0.4 s"),
+        (9_940_000_000, "9.9 s"),
+        (12 * SECOND_NS, "12 s"),
+        (119 * SECOND_NS, "119 s"),
+        (120 * SECOND_NS, "2 min"),
+        (200 * SECOND_NS, "3 min 20 s"),
+    ],
+)
+def test_durations_are_told_as_people_say_them(ns: int, text: str) -> None:
+    assert spoken(ns) == text

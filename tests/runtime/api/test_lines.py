@@ -48,6 +48,7 @@ def test_all_lines_share_their_connections(serve: Serve, open_lines: Open) -> No
     assert len(server.connections) == 1
 
 
+# (spec 12.3.4)
 def test_leases_have_no_limit_and_wait_behind_no_burst(serve: Serve, open_lines: Open) -> None:
     server = serve(echo)
     lines = open_lines(server, qps=0.001, burst=1, event_qps=0.001, event_burst=1)
@@ -130,6 +131,7 @@ def swallows(silent: threading.Event) -> Callable[[web.Request], Any]:
     return answer
 
 
+# (spec 9.2.6)
 def test_leases_without_an_answer_close_every_connection(serve: Serve, open_lines: Open) -> None:
     silent = threading.Event()
     server = serve(swallows(silent))

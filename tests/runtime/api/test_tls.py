@@ -99,6 +99,7 @@ class Clock:
         return self.ns
 
 
+# (spec 17.3.2)
 def test_a_renewed_certificate_is_used_by_the_next_connection(
     serve: Serve, connect: Connect, certificates: Certificates, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -55,6 +56,24 @@ def test_a_change_has_the_object_and_its_version() -> None:
     assert (event.type, event.resource_version) == ("DELETED", "5")
     assert event.object is not None
     assert event.object.metadata.name == "a"
+
+
+def test_a_large_object_is_remembered_from_change_to_change_until_it_is_gone() -> None:
+    document = {
+        **pod("a", "5"),
+        "spec": {"containers": [{"name": "app", "env": [{"name": "X", "value": "x" * 99_999}]}]},
+    }
+    document["metadata"]["uid"] = "large"
+
+    def read(change: str) -> Any:
+        event = read_event(event_line(change, document), WATCH)
+        assert event.object is not None
+        return event.object.spec
+
+    first = read("ADDED")
+    assert read("MODIFIED") is first
+    assert read("DELETED") is first
+    assert read("ADDED") is not first
 
 
 def test_a_bookmark_has_a_version_alone() -> None:

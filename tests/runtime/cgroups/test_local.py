@@ -101,6 +101,7 @@ def test_limits_that_are_not_set_leave_their_files_unchanged(tmp_path: Path) -> 
     assert written(tmp_path)["cpu/p/cpu.shares"] == "2"
 
 
+# (spec 10.2.2)
 def test_slices_of_systemd_lie_in_each_other(tmp_path: Path) -> None:
     cgroups = v2(tmp_path, SYSTEMD)
     cgroups.apply(WORDS, CgroupLimits(pids=7))
@@ -109,6 +110,7 @@ def test_slices_of_systemd_lie_in_each_other(tmp_path: Path) -> None:
     assert cgroups.pod_uids(WORDS[:2]) == ("1-2",)
 
 
+# (spec 10.2.3)
 def test_a_cgroup_is_there_when_it_is_in_every_hierarchy_that_counts(tmp_path: Path) -> None:
     cgroups = v1(tmp_path)
     assert not cgroups.exists(WORDS)
@@ -140,6 +142,7 @@ def test_controllers_that_are_missing_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("shares", "weight"), [(2, 1), (1024, 39), (512, 20), (262_144, 10_000)])
+# (spec 10.3.3)
 def test_10_3_weight(shares: int, weight: int) -> None:
     assert cpu_weight(shares) == weight
 
@@ -173,6 +176,7 @@ def test_10_7_on_this_machine_a_cgroup_is_made_bounds_its_processes_and_goes_wit
         cgroups.remove(top)
 
 
+# (spec 10.7.1)
 def test_a_cgroup_goes_however_deep_a_container_has_nested_others_in_it(tmp_path: Path) -> None:
     top = tmp_path / "kubepods" / "pod1"
     top.mkdir(parents=True)

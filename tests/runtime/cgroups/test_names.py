@@ -44,6 +44,7 @@ UID = "1f2e-3d"
         ),
     ],
 )
+# (spec 10.2.1)
 def test_10_2_the_tree(words: tuple[str, ...], cgroupfs: str, systemd: str) -> None:
     assert path_of(words, CGROUPFS) == cgroupfs
     assert path_of(words, SYSTEMD) == systemd
@@ -58,6 +59,7 @@ def test_10_2_the_runtime_is_told_a_path_or_the_last_slice() -> None:
 
 
 @pytest.mark.parametrize(("word", "driver"), [("a/b", CGROUPFS), ("a/b", SYSTEMD), ("a_b", SYSTEMD), ("", CGROUPFS)])
+# (spec 10.2.2)
 def test_10_2_ambiguous_cgroup_names_are_refused(word: str, driver: str) -> None:
     with pytest.raises(CgroupNameError, match="cannot be a part"):
         path_of((word,), driver)
@@ -70,6 +72,7 @@ def test_10_2_ambiguous_cgroup_names_are_refused(word: str, driver: str) -> None
         (SYSTEMD, ["kubepods-burstable-pod1f2e_3d.slice", "kubepods-burstable.slice", "kubepods-podx.slice"]),
     ],
 )
+# (spec 10.2.4)
 def test_10_2_pods_are_known_by_their_directories(driver: str, directories: list[str]) -> None:
     assert uids_in(directories, driver) == ("1f2e-3d", "x")
 

@@ -36,6 +36,7 @@ def test_this_process_moves_into_its_cgroup_in_every_hierarchy_but_that_of_cpuse
 
 
 @pytest.mark.parametrize("version", [1, 2])
+# (spec 10.6.1)
 def test_processes_of_users_are_moved_from_the_root_but_for_the_first_and_those_of_the_kernel(
     tmp_path: Path, version: int
 ) -> None:

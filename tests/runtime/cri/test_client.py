@@ -270,6 +270,7 @@ class TestRestart:
         with CriServer(tiny, path):
             retry(client)
 
+    # (spec 2.2.4)
     def test_a_runtime_that_comes_late_is_found_within_a_second(
         self, client: GrpcCri, tiny: TinyCri, path: str
     ) -> None:

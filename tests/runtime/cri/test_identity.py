@@ -37,6 +37,7 @@ from tests.actors.pod_pictures import container, pod
 WEB = container("web")
 
 
+# (spec 3.8.2)
 def test_labels_lead_to_the_pod_and_leave_its_own_labels_out() -> None:
     labels = container_labels(pod(WEB, meta={"labels": {"app": "shop"}}), WEB, 3)
     assert labels == {
@@ -49,6 +50,7 @@ def test_labels_lead_to_the_pod_and_leave_its_own_labels_out() -> None:
     }
 
 
+# (spec 3.8.3)
 def test_annotations_tell_how_to_end_it_when_the_spec_is_lost() -> None:
     hook = LifecycleHandler(exec=ExecAction(command=("drain",)))
     web = container("web", lifecycle=Lifecycle(pre_stop=hook), ports=(ContainerPort(container_port=80),))
@@ -94,10 +96,12 @@ def test_a_container_made_by_another_agent_counts_as_unchanged(labels: dict[str,
         ("a", "r.example/x&y<z>@sha256:0", "c89385b8"),
     ],
 )
+# (spec 3.5.1)
 def test_the_hash_is_the_one_that_a_kubelet_writes(name: str, image: str, written: str) -> None:
     assert container_hash(container(name, image=image)) == written
 
 
+# (spec 3.8.3)
 def test_ports_and_hooks_are_written_as_go_writes_them() -> None:
     """Byte for byte: a kubelet 1.36 was shown this container."""
     get = HTTPGetAction(path="/a?b&c", port=8080, host="h", scheme="HTTP", http_headers=(HTTPHeader("X-A", "<b>"),))
@@ -114,12 +118,14 @@ def test_ports_and_hooks_are_written_as_go_writes_them() -> None:
     )
 
 
+# (spec 3.5.1)
 def test_a_changed_image_ends_the_container_of_a_kubelet() -> None:
     notes = {CONTAINER_HASH: "c8d4bc82"}
     assert same_definition(container("web", image="image:1"), {}, notes)
     assert not same_definition(container("web", image="image:2"), {}, notes)
 
 
+# (spec 3.5.1)
 def test_the_hash_covers_name_and_image_alone() -> None:
     assert container_hash(WEB) == container_hash(msgspec.structs.replace(WEB, args=("x",)))
     others = [container("web", image="image:2"), container("wab")]

@@ -8,6 +8,7 @@ from runtime.cri.messages import RuntimeCondition, RuntimeStatus, StatusResponse
 from runtime.cri.readiness import troubles, version_fault
 
 
+# (spec 3.14.3)
 def test_another_version_of_the_interface_is_told_with_what_is_needed() -> None:
     fault = version_fault(VersionResponse(version="0.0.9", runtime_name="old", runtime_version="9"))
     assert "old 9 says interface version 0.0.9, 0.1.0 is needed" in fault
@@ -34,6 +35,7 @@ def test_another_version_of_the_interface_is_told_with_what_is_needed() -> None:
         ),
     ],
 )
+# (spec 2.2.5)
 def test_a_condition_that_does_not_hold_is_told(
     conditions: tuple[RuntimeCondition, ...], told: tuple[str, str]
 ) -> None:

@@ -148,6 +148,7 @@ def test_removing_a_tree_removes_links_and_pipes_without_following_them(tmp_path
 
 
 @pytest.mark.parametrize("depth", [1, HELD_LEVELS + 5])
+# (spec 8.6.1)
 def test_another_mount_is_never_entered(tmp_path: Path, depth: int):
     """A bind mount, which has the device number of its source."""
     (tmp_path / "precious").mkdir()

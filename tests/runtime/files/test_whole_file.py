@@ -22,6 +22,7 @@ def names(directory: Path) -> list[str]:
     return sorted(os.listdir(directory))
 
 
+# (spec 16.4)
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path):
     (tmp_path / "run").write_bytes(b"before")
     with pytest.raises(TypeError):

@@ -61,6 +61,7 @@ def get(url: str, *headers: tuple[str, str]) -> HookAnswer:
 
 
 @pytest.mark.parametrize("status", [200, 404, 500])
+# (spec 3.11.2)
 def test_a_hook_succeeds_with_any_http_status(server: Server, status: int) -> None:
     server.status = status
     assert get(f"http://127.0.0.1:{server.port}/echo?msg=postStart", ("X-Own", "1")) == HookAnswer()
@@ -76,6 +77,7 @@ def test_headers_of_the_pod_win_and_host_is_one_of_them(server: Server) -> None:
     assert (headers["Host"], headers["User-Agent"], headers.get("Accept")) == ("example.org", "mine", None)
 
 
+# (spec 3.11.3)
 def test_a_server_without_tls_is_asked_again_without_credentials(server: Server) -> None:
     answer = get(f"https://127.0.0.1:{server.port}/bye", ("Authorization", "Bearer secret"), ("X-Own", "1"))
     assert answer.error == ""
@@ -91,6 +93,7 @@ def test_a_hook_to_a_closed_port_fails() -> None:
     assert str(port) in answer.error
 
 
+# (spec 3.11.2)
 def test_a_redirect_is_followed_on_its_host_only(server: Server) -> None:
     server.status, server.location = 302, "/end"
     get(f"http://127.0.0.1:{server.port}/begin")

@@ -20,6 +20,7 @@ def put(root: Path, path: str, text: str) -> None:
     file.write_text(text)
 
 
+# (spec 9.5.3)
 def test_a_machine_is_read_from_the_files_of_its_kernel(tmp_path: Path) -> None:
     put(
         tmp_path,

@@ -31,6 +31,7 @@ def test_this_kernel_has_parameters() -> None:
     assert LocalKernelParameters().get("vm.overcommit_memory") in (0, 1, 2)
 
 
+# (spec 10.6.2)
 def test_the_score_of_the_agent_is_written_where_the_kernel_reads_it(tmp_path: Path) -> None:
     score = tmp_path / "oom_score_adj"
     score.write_text("0\n")

@@ -15,6 +15,7 @@ from runtime.host.service_manager import READY, notify, watchdog_interval_second
 
 
 @pytest.mark.parametrize("abstract", [False, True])
+# (spec 11.8.1)
 def test_systemd_is_told_at_the_socket_it_names(tmp_path: Path, abstract: bool) -> None:
     name = f"{tmp_path}/notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
@@ -45,10 +46,12 @@ def test_a_deaf_systemd_is_a_warning_and_no_failure(tmp_path: Path, caplog: pyte
         ({"WATCHDOG_USEC": "soon"}, None),
     ],
 )
+# (spec 11.8.1)
 def test_the_watchdog_is_fed_twice_in_its_time(environment: dict[str, str], expected: float | None) -> None:
     assert watchdog_interval_seconds(environment) == expected
 
 
+# (spec 12.3.3)
 def test_a_lock_file_is_held_by_one_at_a_time(tmp_path: Path) -> None:
     first, second = LockFile(str(tmp_path / "lock")), LockFile(str(tmp_path / "lock"))
     assert first.try_acquire()

@@ -36,6 +36,7 @@ def put(root: Path, path: str, text: str = "") -> None:
         ("Filename Type Size\n/dev/sda2 partition 100\n/swap\\040file file 1\n", ("/dev/sda2", "/swap file")),
     ],
 )
+# (spec 9.8.2)
 def test_swap_is_on_where_the_table_has_a_row(tmp_path: Path, content: str | None, expected: tuple[str, ...]) -> None:
     table = tmp_path / "swaps"
     if content is not None:
@@ -47,6 +48,7 @@ def test_swap_is_on_where_the_table_has_a_row(tmp_path: Path, content: str | Non
     ("kernel", "keeps"),
     [("6.3.12", False), ("6.4.0-150600.23", True), ("6.18.44-fc", True), ("5.15.0-100-generic", False), ("", False)],
 )
+# (spec 8.7.3)
 def test_memory_backed_volumes_stay_out_of_swap_from_6_4_on(kernel: str, keeps: bool) -> None:
     assert keeps_volumes_from_swap(kernel) is keeps
 

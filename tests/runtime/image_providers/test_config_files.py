@@ -46,6 +46,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
+# (spec 6.3.5)
 def test_a_file_and_a_directory_are_read_in_the_order_of_names(place: Place) -> None:
     for name in "abc":
         place.program(name)
@@ -62,6 +63,7 @@ def test_a_file_and_a_directory_are_read_in_the_order_of_names(place: Place) -> 
     assert place.read(one).digest == f"sha256:{expected}"  # as a kubelet 1.36 has it for one file
 
 
+# (spec 6.3.5)
 def test_every_program_that_cannot_be_run_is_told(place: Place) -> None:
     place.program("plain", 0o644)
     place.program("good")

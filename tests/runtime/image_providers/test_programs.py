@@ -84,6 +84,7 @@ def bench(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.Mo
         yield Bench(tmp_path, loop)
 
 
+# (spec 6.3.7)
 def test_a_program_is_told_of_the_image_and_sees_its_arguments_and_variables(bench: Bench) -> None:
     credential = Credential("r.io/app t0k3n-of-pod --key s3cr3t-arg", "s3cr3t-env/h")
     assert bench.ask(GOOD) == ProviderAnswer(CacheScope.REGISTRY, 7, (RegistryEntry("r.io", credential),))
@@ -107,6 +108,7 @@ def test_one_that_prints_without_end_is_ended(bench: Bench) -> None:
     assert "printed more than" in str(bench.failure("import os\nwhile True: os.write(1, b'{' * 65536)"))
 
 
+# (spec 6.3.7)
 def test_one_that_hangs_is_ended(bench: Bench) -> None:
     limits = Limits(seconds=3.0, output_bytes=1000, complaint_bytes=1000)
     failure = bench.failure(

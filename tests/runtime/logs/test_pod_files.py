@@ -15,6 +15,7 @@ from runtime.logs.pod_files import LocalPodFiles, StartFiles, attempt_after
 FILES = LocalPodFiles()
 
 
+# (spec 3.8.4)
 def test_the_termination_file_can_be_written_by_any_user_in_the_container(tmp_path: Path) -> None:
     path = tmp_path / "pods" / "uid" / "containers" / "web" / "0a1b2c3d"
     old = os.umask(0o077)
@@ -33,6 +34,7 @@ def test_preparing_twice_keeps_what_the_container_wrote(tmp_path: Path) -> None:
     assert FILES.read_termination_message(str(path), 4096) == "oh no"
 
 
+# (spec 3.8.4)
 def test_a_termination_message_is_cut_and_decoded_whatever_it_is(tmp_path: Path) -> None:
     path = tmp_path / "message"
     path.write_bytes(b"a" * 5000 + b"why")
@@ -48,6 +50,7 @@ def test_a_missing_message_is_empty_and_a_link_is_not_followed(tmp_path: Path) -
     assert FILES.read_termination_message(str(tmp_path), 4096) == ""
 
 
+# (spec 3.7.2)
 def test_the_next_attempt_comes_after_all_logs_and_rotated_ones_count_too(tmp_path: Path) -> None:
     assert attempt_after(("0.log", "2.log", "11.log.20260101-000000.gz", "x.log", "3.txt", "90.log\n")) == 12
     assert attempt_after(()) == 0

@@ -29,6 +29,7 @@ def make(path: Path) -> Path:
     return path
 
 
+# (spec 3.7.6)
 def test_names_of_directories_and_links():
     directory = pod_log_directory("/var/log/pods/", "ns", "web", "uid-1")
     assert directory == "/var/log/pods/ns_web_uid-1"
@@ -38,6 +39,7 @@ def test_names_of_directories_and_links():
     assert len(log_link("/c", "w" * 300, "ns", "app", "id1")) == len("/c/") + 255
 
 
+# (spec 3.7.6, 16.3)
 def test_log_and_link_of_a_container():
     pod = Pod(metadata=ObjectMeta(name="web", namespace="shop"))
     assert log_path("web", 3) == "web/3.log"
@@ -51,6 +53,7 @@ def test_missing_directories_are_empty(logs: LocalPodLogs):
     logs.remove_container("/nowhere", 0, ("/nowhere/link",))
 
 
+# (spec 3.12.5)
 def test_only_links_of_ours_that_lead_nowhere_are_dead(logs: LocalPodLogs, tmp_path: Path):
     target = make(tmp_path / "pods" / "ns_web_1" / "app" / "0.log")
     links = tmp_path / "containers"

@@ -61,6 +61,7 @@ def lines(*numbers: int) -> str:
     return "".join(f"line {number}\n" for number in numbers)
 
 
+# (spec 11.2.6)
 def test_a_rotated_log_is_one_log(log: Path) -> None:
     assert shown(log) == lines(*range(1, 10))
 

@@ -46,6 +46,7 @@ def loop() -> Iterator[LoopThread]:
     loop.close()
 
 
+# (spec 1.1.2)
 def test_an_answer_has_status_and_body_and_headers_have_several_values(loop: LoopThread, url: str):
     server = HttpManifests(loop)
     answer = server.get(url, {"X-Key": ("a", "b")}).result(120)

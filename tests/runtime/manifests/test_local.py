@@ -21,6 +21,7 @@ def read(path: Path | str) -> dict[str, bytes | str]:
     return {os.path.basename(f.path): f.problem if f.content is None else f.content for f in reading.files}
 
 
+# (spec 1.1.1, 1.1.5)
 def test_one_level_of_a_directory_is_read_sorted_without_dot_files(tmp_path: Path):
     for name in ("b.yaml", "a.json", ".hidden.yaml", "no-extension"):
         (tmp_path / name).write_bytes(name.encode())
@@ -30,11 +31,13 @@ def test_one_level_of_a_directory_is_read_sorted_without_dot_files(tmp_path: Pat
     assert read(tmp_path)["b.yaml"] == b"b.yaml"
 
 
+# (spec 1.1.1)
 def test_a_path_may_be_one_file(tmp_path: Path):
     (tmp_path / "pod.yaml").write_bytes(b"x")
     assert read(tmp_path / "pod.yaml") == {"pod.yaml": b"x"}
 
 
+# (spec 1.1.6)
 def test_a_missing_path_is_no_file_and_says_so(tmp_path: Path):
     reading = LocalManifests().read(str(tmp_path / "nothing"))
     assert reading.missing
@@ -79,14 +82,25 @@ class Changes:
 
     def __init__(self, path: Path) -> None:
         self._told = threading.Event()
-        self.watch: LocalManifestWatch = LocalManifests().watch(str(path), self._told.set)
+        self.removed: list[str] = []
+        self.watch: LocalManifestWatch = LocalManifests().watch(str(path), self._changed)
+
+    def _changed(self, removed: str) -> None:
+        if removed:
+            self.removed.append(removed)
+        self._told.set()
 
     def follow(self, operation: Callable[[], object]) -> bool:
         """Renew the watch as a reading does, do something, and wait for it to be told."""
         assert self.watch.renew() == ""
         self._told.clear()
         operation()
-        return self._told.wait(PATIENCE_SECONDS)
+        return self.wait()
+
+    def wait(self) -> bool:
+        told = self._told.wait(PATIENCE_SECONDS)
+        self._told.clear()
+        return told
 
 
 @pytest.fixture
@@ -106,6 +120,35 @@ def test_every_change_of_a_file_is_told(watched: tuple[Path, Changes]):
     assert changes.follow(lambda: file.chmod(0o600))
     assert changes.follow(lambda: file.rename(path / "other.yaml"))
     assert changes.follow((path / "other.yaml").unlink)
+
+
+# (spec 1.1.7)
+def test_a_removed_file_is_named_and_one_that_was_saved_anew_is_not(watched: tuple[Path, Changes]):
+    path, changes = watched
+    path.mkdir(parents=True)
+    file, draft, backup = path / "pod.yaml", path / "draft", path / "pod.yaml~"
+
+    def saved_by_rename() -> None:
+        draft.write_bytes(b"1")
+        draft.replace(file)
+
+    def saved_beside_a_backup() -> None:
+        file.rename(backup)
+        file.write_bytes(b"1")
+        backup.unlink()
+
+    def removed_and_written() -> None:
+        file.unlink()
+        file.write_bytes(b"1")
+
+    file.write_bytes(b"1")
+    for save in (saved_by_rename, saved_beside_a_backup, lambda: file.write_bytes(b"1"), removed_and_written):
+        assert changes.follow(save)
+    (path / "sentinel").touch()
+    changes.follow((path / "sentinel").unlink)
+    while "sentinel" not in changes.removed:
+        assert changes.wait()
+    assert changes.removed == ["pod.yaml~", "pod.yaml", "sentinel"]
 
 
 def test_a_watch_survives_its_directory(watched: tuple[Path, Changes]):
@@ -141,6 +184,7 @@ def test_one_file_is_watched_through_replacement(tmp_path: Path):
         changes.watch.close()
 
 
+# (spec 1.1.5)
 def test_dot_files_and_our_own_reading_tell_nothing(watched: tuple[Path, Changes]):
     path, _ = watched
     path.mkdir(parents=True)
@@ -148,7 +192,7 @@ def test_dot_files_and_our_own_reading_tell_nothing(watched: tuple[Path, Changes
     told: list[str] = []
     last = threading.Event()
 
-    def changed() -> None:
+    def changed(removed: str) -> None:
         told.append("change")
         last.set()
 

@@ -92,6 +92,7 @@ def test_a_container_has_its_sockets_limits_and_reserved_memory() -> None:
     assert one("container_spec_memory_reservation_limit_bytes", container="app") == 40
 
 
+# (spec 11.7.4)
 def test_disks_have_the_names_that_dashboards_look_for() -> None:
     assert one("container_fs_writes_bytes_total", container="app", device="/dev/sda") == 2
     blkio = {"device": "/dev/sda", "major": "8", "minor": "0", "operation": "Read"}

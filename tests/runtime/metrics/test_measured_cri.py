@@ -40,6 +40,7 @@ def test_every_verb_has_a_name_of_its_own() -> None:
     assert len({operation_type(verb.name) for verb in ALL_VERBS}) == len(ALL_VERBS)
 
 
+# (spec 11.7.3)
 def test_calls_failures_and_sandboxes_are_counted() -> None:
     dispatcher, meters = SimulatedDispatcher(seed=1), Meters()
     cri = MeasuredCri(SimulatedCri(dispatcher), meters, dispatcher.now_ns, dispatcher.wall_ns)

@@ -18,6 +18,7 @@ SPEC = VolumeSpec(name="scratch", volume=Volume(name="scratch", empty_dir=EmptyD
 POD = Pod(metadata=ObjectMeta(name="web", namespace="default", uid="u"), spec=PodSpec(volumes=(SPEC.volume,)))
 
 
+# (spec 11.7.3)
 def test_mounts_failures_and_disks_that_hang() -> None:
     dispatcher, meters, tree = SimulatedDispatcher(seed=1), Meters(), FileTree()
     volumes = MeasuredVolumes(SimulatedNodeVolumes(tree, "/root"), meters, dispatcher.now_ns)

@@ -75,6 +75,7 @@ def test_status_changes_are_found(before: PodStatus, after: PodStatus, expected:
     assert changes(before, after) == expected
 
 
+# (spec 11.7.3)
 def test_a_pod_s_start_is_timed_with_and_without_the_pull() -> None:
     meters = Meters()
     measures = StatusMeasures(meters)

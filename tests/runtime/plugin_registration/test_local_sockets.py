@@ -82,6 +82,7 @@ def _quiet(changed: Event) -> bool:
     return not changed.wait(0.3)
 
 
+# (spec 8.8.1)
 def test_a_plugin_says_who_it_is_and_hears_what_became_of_it(place: Path):
     driver = DriverProcess(place / "d", place / "r")
     driver.start()

@@ -40,7 +40,9 @@ def failing(code: StatusCode, text: str) -> Any:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
+        # (spec 5.32)
         pytest.param(kept(ExecSyncResponse(stdout=b"fine")), ProbeAnswer(ProbeOutcome.SUCCESS), id="exit code 0"),
+        # (spec 5.32)
         pytest.param(
             kept(ExecSyncResponse(exit_code=1, stdout=b"half ", stderr=b"done")),
             ProbeAnswer(ProbeOutcome.FAILURE, "half done"),
@@ -51,11 +53,13 @@ def failing(code: StatusCode, text: str) -> Any:
             ProbeAnswer(ProbeOutcome.FAILURE, "command exited with 3"),
             id="another exit code, silent",
         ),
+        # (spec 5.32)
         pytest.param(
             kept(ExecSyncResponse(exit_code=1, stdout=b"x" * 20_000)),
             ProbeAnswer(ProbeOutcome.FAILURE, "x" * 10_240),
             id="output without end",
         ),
+        # (spec 5.32)
         pytest.param(
             failing(StatusCode.DEADLINE_EXCEEDED, "too long"),
             ProbeAnswer(ProbeOutcome.FAILURE, 'command timed out: "cat /tmp/ok" timed out after 2s'),

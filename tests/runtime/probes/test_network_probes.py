@@ -122,12 +122,14 @@ def saying(status: int, body: bytes = b"", **headers: str) -> Callable[[web.Base
     [(200, ProbeOutcome.SUCCESS), (204, ProbeOutcome.SUCCESS), (304, ProbeOutcome.SUCCESS), (399, ProbeOutcome.SUCCESS)]
     + [(each, ProbeOutcome.FAILURE) for each in (400, 404, 500, 503)],
 )
+# (spec 5.22)
 def test_spec_5_2xx_and_3xx_are_success(servers: Servers, status: int, outcome: ProbeOutcome) -> None:
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(saying(status))}/"))
     assert answer.outcome is outcome
     assert answer.text == ("" if outcome is ProbeOutcome.SUCCESS else f"HTTP probe failed with statuscode: {status}")
 
 
+# (spec 5.25)
 def test_spec_5_it_asks_as_a_kubelet_does_once_and_without_compression(servers: Servers) -> None:
     port = servers.http(saying(200))
     servers.ask(HttpCheck(f"http://127.0.0.1:{port}/health?deep=1"))
@@ -141,6 +143,7 @@ def test_spec_5_it_asks_as_a_kubelet_does_once_and_without_compression(servers: 
     }
 
 
+# (spec 5.26)
 def test_spec_5_headers_of_the_pod_win_and_an_empty_one_sends_none(servers: Servers) -> None:
     port = servers.http(saying(200))
     own = (("Host", "shop.example"), ("X-Way", "a"), ("X-Way", "b"), ("User-Agent", "mine"), ("Accept", ""))
@@ -152,6 +155,7 @@ def test_spec_5_headers_of_the_pod_win_and_an_empty_one_sends_none(servers: Serv
     assert "Accept" not in request.headers
 
 
+# (spec 5.27)
 def test_spec_5_a_redirect_on_the_same_host_is_followed(servers: Servers) -> None:
     async def answer(request: web.BaseRequest) -> web.Response:
         if request.path == "/":
@@ -166,6 +170,7 @@ def test_spec_5_a_redirect_on_the_same_host_is_followed(servers: Servers) -> Non
     ]
 
 
+# (spec 5.27)
 def test_spec_5_a_redirect_to_another_host_is_a_success_with_a_warning_and_not_followed(servers: Servers) -> None:
     port = servers.http(saying(302, b"go away", Location="http://elsewhere.example/"))
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"))
@@ -173,6 +178,7 @@ def test_spec_5_a_redirect_to_another_host_is_a_success_with_a_warning_and_not_f
     assert len(servers.asked) == 1
 
 
+# (spec 5.27)
 def test_spec_5_redirects_come_to_an_end(servers: Servers) -> None:
     port = servers.http(saying(302, Location="/"))
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"))
@@ -181,6 +187,7 @@ def test_spec_5_redirects_come_to_an_end(servers: Servers) -> None:
     assert len(servers.asked) == 11
 
 
+# (spec 5.23)
 def test_spec_5_only_the_beginning_of_an_endless_body_is_read(servers: Servers) -> None:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse()
@@ -193,6 +200,7 @@ def test_spec_5_only_the_beginning_of_an_endless_body_is_read(servers: Servers) 
     assert servers.ask(HttpCheck(f"http://127.0.0.1:{servers.http(answer)}/")).outcome is ProbeOutcome.SUCCESS
 
 
+# (spec 5.24)
 def test_spec_5_a_certificate_is_not_checked(servers: Servers, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key", tmp_path / "certificate"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=nobody"]
@@ -213,6 +221,7 @@ def test_spec_5_an_incomplete_answer_is_a_failure(servers: Servers, say: bytes, 
     assert text in answer.text
 
 
+# (spec 5.30)
 def test_spec_5_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
     port = servers.raw(None)
     answer = servers.ask(HttpCheck(f"http://127.0.0.1:{port}/"), SECOND // 5)
@@ -222,6 +231,7 @@ def test_spec_5_silence_is_a_failure_at_the_timeout(servers: Servers) -> None:
     assert servers.ask(TcpCheck("127.0.0.1", port)).outcome is ProbeOutcome.SUCCESS
 
 
+# (spec 5.28)
 def test_spec_5_a_port_at_which_nobody_listens_is_a_failure_of_every_kind(servers: Servers) -> None:
     port = free_port()
     refused = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
@@ -260,6 +270,7 @@ class Health:
         self.server.start()
 
 
+# (spec 5.29)
 def test_spec_5_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers) -> None:
     health = Health({"": 1, "shop": 1, "cart": 2})
     try:
@@ -274,6 +285,7 @@ def test_spec_5_grpc_asks_for_a_service_and_takes_serving_only(servers: Servers)
         health.server.stop(None)
 
 
+# (spec 5.30)
 def test_spec_5_a_grpc_server_that_does_not_know_the_protocol_has_failed(servers: Servers) -> None:
     other = Health({})
     try:

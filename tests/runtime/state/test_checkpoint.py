@@ -44,6 +44,7 @@ def test_only_what_is_new_at_the_end_is_hashed(monkeypatch: pytest.MonkeyPatch) 
     assert sum(hashed) == 300 + 600
 
 
+# (spec 10.16.1)
 def test_both_files_on_the_disk_have_checksums_that_a_kubelet_accepts(tmp_path: Path) -> None:
     file = LocalAllocationFile(str(tmp_path))
     allocated = b'{"version":1,"allocations":[],"data":"{\\"entries\\":{\\"\xc3\xa4\\":{}}}"}'

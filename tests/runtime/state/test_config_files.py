@@ -49,12 +49,14 @@ def test_missing_file_and_directory_are_told_with_every_other_fault(tmp_path: Pa
     ]
 
 
+# (spec 12.1.6)
 def test_a_missing_file_alone_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationRejected, match=r"--config: .*/none: No such file"):
         configuration_of(parse_flags([f"--config={tmp_path}/none"]))
 
 
 @pytest.mark.parametrize("content", ["", "# nothing\n"])
+# (spec 12.1.6)
 def test_an_empty_file_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(content)

@@ -23,6 +23,7 @@ def read(at: Path) -> NodeCredentials:
 
 
 @pytest.mark.parametrize("first", range(len(PLACES)))
+# (spec 6.3.3)
 def test_the_first_of_the_places_counts(tmp_path: Path, first: int) -> None:
     for place in PLACES[first:]:
         write(tmp_path / place, place)
@@ -43,6 +44,7 @@ def test_a_broken_file_is_passed_over_and_named(tmp_path: Path) -> None:
     assert [str(tmp_path / place) in text for place, text in zip(PLACES, found.problems, strict=False)] == [True, True]
 
 
+# (spec 6.3.3)
 def test_a_docker_config_written_later_is_seen_at_the_next_read(tmp_path: Path) -> None:
     files = LocalDockerConfig(str(tmp_path / "root"), str(tmp_path), "")
     assert files.read().entries == ()

@@ -15,6 +15,7 @@ UID = "5d8f6a0e-0000-4000-8000-000000000001"
     ("kind", "size"),
     [("RSA3072", 3072), ("RSA4096", 4096), ("ECDSAP256", 256), ("ECDSAP384", 384), ("ECDSAP521", 521), ("ED25519", 0)],
 )
+# (spec 17.7.3)
 def test_a_key_is_of_its_type_and_proves_that_its_holder_has_it(kind: str, size: int) -> None:
     made = new_pod_key(kind, UID)
     private = serialization.load_pem_private_key(made.private, None)

@@ -20,6 +20,7 @@ def files(tmp_path: Path) -> LocalPullRecordFiles:
     return LocalPullRecordFiles(str(tmp_path))
 
 
+# (spec 6.4.2)
 def test_pull_records_are_written_and_read_in_the_kubelets_directory(
     files: LocalPullRecordFiles, tmp_path: Path
 ) -> None:

@@ -243,6 +243,7 @@ def test_a_machine_whose_root_group_has_no_memory_is_completed_from_proc(tmp_pat
 
 
 @pytest.mark.parametrize("place", ["own/kubepods", "own.slice/own-kubepods.slice"])
+# (spec 7.1.6)
 def test_7_1_allocatable_memory_use_is_read_below_the_cgroup_root(tmp_path: Path, place: str) -> None:
     files = {"cgroup.controllers": "memory\n", "kubepods/memory.current": "1\n"}
     own = {"memory.current": "700\n", "memory.max": "1000\n", "memory.stat": "inactive_file 100\n"}

@@ -110,6 +110,7 @@ def test_the_table_of_mounts_is_read_by_point() -> None:
     assert mount_kinds(text) == {"/mnt/a b": "nfs4", "/mnt/c": "ext4"}
 
 
+# (spec 11.6.3)
 def test_volumes_and_logs_of_a_pod(tmp_path: Path) -> None:
     (tmp_path / "volumes/kubernetes.io~empty-dir/scratch").mkdir(parents=True)
     (tmp_path / "volumes/kubernetes.io~empty-dir/scratch/f").write_bytes(b"x" * 5_000)

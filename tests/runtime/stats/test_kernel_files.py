@@ -19,6 +19,7 @@ def test_flat_files_are_names_and_numbers_and_what_is_neither_is_passed_over() -
     assert files.flat("cache 10\ntotal_rss 20\n\nhalf\nword max\n") == {"cache": 10, "total_rss": 20}
 
 
+# (spec 11.6.4)
 def test_pressure_is_read_where_the_kernel_has_it() -> None:
     text = "some avg10=1.50 avg60=0.25 avg300=0.00 total=12345\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
     assert files.pressure(text) == StallPressure(some=Stall(12345, 1.5, 0.25, 0.0), full=Stall(7, 0.0, 0.0, 0.0))

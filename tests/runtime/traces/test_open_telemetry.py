@@ -60,6 +60,7 @@ def test_the_last_spans_are_sent_at_the_end(collector: Collector) -> None:
     assert (tracer.sent, tracer.dropped) == (1, 0)
 
 
+# (spec 11.9.1)
 def test_without_a_rate_only_children_of_sampled_spans_are_sent(collector: Collector) -> None:
     with closing(tracer_to(collector.endpoint, per_million=0)) as tracer:
         alone = tracer.begin("alone", {})

@@ -52,6 +52,7 @@ def version(directory: Path) -> str:
     return os.readlink(directory / "..data")
 
 
+# (spec 8.7.6)
 def test_files_are_links_through_one_link_to_a_directory_named_for_its_time(tmp_path: Path):
     assert write_payload(str(tmp_path), payload(conf="x", certs__ca="y"))
     assert sorted(os.listdir(tmp_path)) == sorted([version(tmp_path), "..data", "certs", "conf"])
@@ -62,6 +63,7 @@ def test_files_are_links_through_one_link_to_a_directory_named_for_its_time(tmp_
     assert seen(tmp_path) == {"conf": b"x", "certs/ca": b"y"}
 
 
+# (spec 8.7.6)
 def test_an_unchanged_payload_is_not_written_again(tmp_path: Path):
     files = payload(a="x", b__c="y")
     write_payload(str(tmp_path), files)
@@ -91,6 +93,7 @@ def test_every_change_is_written_and_what_is_gone_is_removed(tmp_path: Path, cha
     assert not write_payload(str(tmp_path), changed)
 
 
+# (spec 8.7.7)
 def test_modes_and_owners_are_those_asked_for(tmp_path: Path):
     files = {"open": VolumeFile(b"", 0o777), "closed": VolumeFile(b"", 0o400), "token": VolumeFile(b"", 0o600, 1234)}
     write_payload(str(tmp_path), files)
@@ -127,6 +130,7 @@ def test_a_group_owns_everything_and_may_read_it(tmp_path: Path):
         "x/" * 2049,
     ],
 )
+# (spec 8.7.7)
 def test_a_path_that_leads_elsewhere_is_refused_and_nothing_is_touched(tmp_path: Path, path: str):
     write_payload(str(tmp_path), payload(a="x"))
     with pytest.raises(VolumeFailedError):
@@ -203,6 +207,7 @@ PAYLOADS = st.dictionaries(PATHS, FILES, max_size=5).filter(sound)
 
 
 @given(st.lists(st.tuples(PAYLOADS, st.integers(0, 30)), min_size=1, max_size=6), st.booleans())
+# (spec 8.7.6)
 def test_a_reader_never_sees_a_mix_wherever_the_agent_dies(runs: list[tuple[Payload, int]], grouped: bool):
     group = 777 if grouped else None
     with TemporaryDirectory() as directory:

@@ -89,6 +89,7 @@ def mode(path: str | Path) -> int:
 
 
 @pytest.mark.parametrize(("volume", "plugin", "in_memory"), FOUR)
+# (spec 8.7.8, 17.7.2)
 def test_a_config_volume_holds_its_files_on_disk_or_in_memory(node: Node, volume: Volume, plugin: str, in_memory: bool):
     contents = Contents({volume.name: files(a="x")})
     prepared = node.volumes.prepare(pod(volume), contents)

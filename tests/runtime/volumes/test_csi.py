@@ -135,6 +135,7 @@ def inline(pod_name: str = "pod-1", **material: Any) -> VolumeSpec:
     )
 
 
+# (spec 8.8.5)
 def test_a_volume_is_staged_published_and_given_back_without_a_trace(node: Node):
     path = node.make(pod(), spec())
     assert path == node.root / "pods/pod-1/volumes/kubernetes.io~csi/pv-1/mount"
@@ -154,6 +155,7 @@ def test_a_volume_is_staged_published_and_given_back_without_a_trace(node: Node)
     assert node.plugin.staged() == ()
 
 
+# (spec 8.8.5)
 def test_the_staging_path_is_that_of_kubelets(node: Node):
     node.make(pod(), spec())
     (call,) = node.driver.calls("NodeStageVolume")
@@ -163,6 +165,7 @@ def test_the_staging_path_is_that_of_kubelets(node: Node):
     assert (note["driverName"], note["volumeHandle"], note["volumeLifecycleMode"]) == (NAME, "vol-1", "Persistent")
 
 
+# (spec 8.8.7)
 def test_a_csi_driver_gets_the_volume_attributes_and_secrets(node: Node):
     made = msgspec.structs.replace(
         spec(
@@ -200,6 +203,7 @@ def test_a_read_only_volume_takes_no_changes(node: Node):
         (path / "x").write_text("")
 
 
+# (spec 8.8.8)
 def test_a_volume_that_is_there_is_not_published_again_unless_the_driver_wants_it(node: Node):
     node.make(pod(), spec())
     node.forget()
@@ -241,6 +245,7 @@ def test_a_csi_volume_is_taken_down_only_with_its_driver(node: Node):
 
 
 @pytest.mark.parametrize("method", ["NodeStageVolume", "NodePublishVolume"])
+# (spec 8.8.10)
 def test_a_final_refusal_leaves_nothing_and_one_in_doubt_keeps_the_note(node: Node, method: str):
     node.driver.order(**{method: {"code": "INVALID_ARGUMENT", "message": "no such tier"}})
     with pytest.raises(VolumeFailedError, match=f"{method}: code = INVALID_ARGUMENT desc = no such tier"):
@@ -255,6 +260,7 @@ def test_a_final_refusal_leaves_nothing_and_one_in_doubt_keeps_the_note(node: No
     assert node.make(pod(), spec()).is_dir()
 
 
+# (spec 8.1.2)
 def test_a_driver_that_hangs_costs_its_time_and_what_it_did_is_found(node: Node):
     node.forget(timeout_s=2.0)
     node.driver.order(NodePublishVolume={"late": True})
@@ -288,6 +294,7 @@ def test_an_inline_volume_is_its_pods_alone(node: Node):
     assert node.left() == []
 
 
+# (spec 8.7.20)
 def test_a_device_is_published_as_a_device_and_given_back(node: Node):
     made = spec(block=True)
     path = node.make(pod(), made)
@@ -308,6 +315,7 @@ def test_a_device_is_published_as_a_device_and_given_back(node: Node):
 
 
 @pytest.mark.parametrize("block", [False, True])
+# (spec 8.8.12)
 def test_a_volume_grows_and_who_asked_is_told(node: Node, block: bool):
     node.make(pod(), spec(block=block))
     node.make(pod(), spec(block=block, expand_bytes=32 * 2**20, expanded=node.expansions.append, node="n"))
@@ -351,6 +359,7 @@ def test_growing_that_fails_costs_the_pod_nothing(node: Node):
         (msgspec.structs.replace(spec(fs_type="ext4"), access_modes=("ReadWriteMany",)), False),
     ],
 )
+# (spec 8.8.9)
 def test_the_group_of_the_files_goes_by_the_drivers_policy(node: Node, made: VolumeSpec, owned: bool):
     path = node.make(pod(group=77), made)
     assert (path.stat().st_gid == 77) is owned
@@ -370,6 +379,7 @@ def test_files_that_a_republish_writes_get_the_group_of_the_pod(node: Node):
     assert (path / "rotated").stat().st_gid == 77
 
 
+# (spec 8.8.9)
 def test_a_driver_that_sees_to_the_group_itself_is_told_it(node: Node):
     node.driver.stop()
     node.driver.start("--ability", "STAGE_UNSTAGE_VOLUME", "--ability", "VOLUME_MOUNT_GROUP")
@@ -380,6 +390,7 @@ def test_a_driver_that_sees_to_the_group_itself_is_told_it(node: Node):
     assert path.stat().st_gid != 77, "the agent leaves it alone"
 
 
+# (spec 8.8.6)
 def test_a_driver_that_stages_nothing_is_not_asked_to(node: Node):
     node.driver.stop()
     node.driver.start("--ability", "")
@@ -391,6 +402,7 @@ def test_a_driver_that_stages_nothing_is_not_asked_to(node: Node):
     assert node.left() == []
 
 
+# (spec 8.8.12)
 def test_volume_statistics_come_from_the_driver(node: Node):
     node.make(pod(), spec())
     (place,) = node.places("pod-1")
@@ -417,6 +429,7 @@ def labelled(label: str) -> VolumeSpec:
     return msgspec.structs.replace(spec(selinux_mount=True), access_modes=("ReadWriteOncePod",), context=label)
 
 
+# (spec 8.8.11)
 def test_a_driver_is_told_the_label_of_a_mount_and_the_note_keeps_it(node: Node):
     node.make(pod(), labelled(LABEL))
     for call in ("NodeStageVolume", "NodePublishVolume"):

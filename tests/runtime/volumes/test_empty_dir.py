@@ -91,6 +91,7 @@ def test_partial_files_of_a_dead_agent_are_removed(world: World):
     assert not world.ready.parent.exists()
 
 
+# (spec 8.7.4)
 def test_huge_pages_are_mounted_with_their_size_and_limit(world: World):
     path = world.prepare(EmptyDirVolumeSource(medium="HugePages-2Mi", size_limit="8Mi"), requesting("2Mi"))
     world.prepare(EmptyDirVolumeSource(medium="HugePages-2Mi", size_limit="8Mi"), requesting("2Mi"))
@@ -109,6 +110,7 @@ def test_huge_pages_are_mounted_with_their_size_and_limit(world: World):
         ("HugePages-2048Ki", requesting("2Mi"), 2 * MIB),
     ],
 )
+# (spec 8.7.4)
 def test_huge_pages_have_the_size_that_the_containers_request(medium: str, pod: Pod, found: int):
     assert page_bytes(pod, medium) == found
 

@@ -28,6 +28,7 @@ def say(*words: str) -> None:
         ("rbd", "rbd volumes have no plugin in Kubernetes any more; use a persistent volume of its CSI driver"),
     ],
 )
+# (spec 8.2.1)
 def test_a_kind_that_is_not_served_says_what_to_use_instead(source: str, said: str):
     plugin = RefusedPlugin(source)
     spec = VolumeSpec(name="v", volume=Volume(name="v"), source=source)
@@ -43,6 +44,7 @@ def test_nothing_of_an_image_lies_on_disk():
         ImagePlugin().prepare(Pod(), spec, PLACE, say)
 
 
+# (spec 8.2.1)
 def test_every_kind_that_is_served_or_refused_has_one_plugin(tmp_path: Path):
     plugins = volume_plugins(str(tmp_path), KernelMounts(), 0, GrpcCsiDrivers(), str(tmp_path))
     of_nodes = sorted(source for source, kind in VOLUME_SOURCES.items() if kind.served or kind.refusal)

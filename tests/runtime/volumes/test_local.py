@@ -234,6 +234,7 @@ def test_a_kind_that_is_no_file_system_runs_no_program(kind: str):
 # --- devices ----------------------------------------------------------------------------------------------------------
 
 
+# (spec 8.7.20)
 def test_a_disk_as_a_device_is_a_link_and_the_disk_is_held(world: World):
     disk = world.disk()
     link = world.prepare(local(disk, block=True))

@@ -98,6 +98,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
         node.directories.remove(uid)
 
 
+# (spec 8.2.3)
 def test_a_new_agent_finds_and_takes_down_a_volume_and_its_device(node: Node):
     volumes = node.volumes
     located = volumes.locate("u", DISK)
@@ -135,6 +136,7 @@ def test_a_volume_of_a_kind_that_has_gone_is_taken_down_all_the_same(node: Node)
         left.unstage("test/shared/of/pv")
 
 
+# (spec 8.4.5)
 def test_parts_of_a_volume_are_unmounted_before_the_volume(node: Node):
     spec = VolumeSpec(name="data", volume=Volume(name="data", empty_dir=EmptyDirVolumeSource()), source="empty_dir")
     path = Path(node.volumes.prepare(POD, spec, say))
@@ -159,6 +161,7 @@ def test_a_link_in_the_place_of_a_volume_is_removed(node: Node, tmp_path: Path):
     assert os.path.exists("/dev/null")
 
 
+# (spec 8.3.4)
 def test_each_volume_of_a_pod_is_either_a_file_system_or_a_device():
     volumes = tuple(Volume(name=name, iscsi=ISCSIVolumeSource()) for name in ("files", "block", "unused"))
     main = Container(

@@ -72,6 +72,7 @@ def fill(top: Path) -> None:
         (stat.S_IFIFO | 0o600, False, 0o660),
     ],
 )
+# (spec 8.7.18)
 def test_8_7_modes_for_a_group(before: int, read_only: bool, after: int):
     assert stat.S_IMODE(mode_for(before, read_only=read_only)) == after
 
@@ -92,6 +93,7 @@ def test_the_security_context_gives_group_and_change_policy(
     assert ownership_of(Pod(spec=PodSpec(security_context=context))) == wanted
 
 
+# (spec 8.7.18)
 def test_everything_comes_to_belong_to_the_group(tmp_path: Path):
     fill(tmp_path)
     assert give(tmp_path) == 5
@@ -103,6 +105,7 @@ def test_everything_comes_to_belong_to_the_group(tmp_path: Path):
     assert mode(tmp_path / "run") == 0o4771
 
 
+# (spec 8.7.18)
 def test_on_root_mismatch_skips_files_below_a_matching_root(tmp_path: Path):
     fill(tmp_path)
     give(tmp_path)
@@ -192,6 +195,7 @@ def test_a_volume_is_given_to_the_group_however_deep_it_is(tmp_path: Path):
     remove_tree(str(tmp_path / "volume"))
 
 
+# (spec 8.7.19)
 def test_a_large_volume_is_told_of_after_half_a_minute_and_then_every_minute(tmp_path: Path):
     for number in range(200):
         (tmp_path / str(number)).write_text("")

@@ -78,6 +78,7 @@ def test_a_socket_can_be_mounted_too(world: World):
     assert stat.S_ISFIFO(world.prepare("pipe").stat().st_mode)
 
 
+# (spec 8.7.14)
 def test_a_missing_sub_path_is_made_with_the_volumes_mode(world: World):
     before = os.umask(0o077)
     try:
@@ -143,6 +144,7 @@ def test_another_file_system_in_the_volume_can_be_entered(world: World):
         ("out", "/proc/self/root", "out/etc"),
     ],
 )
+# (spec 8.7.14)
 def test_a_link_that_leads_out_is_refused(world: World, link: str, target: str, path: str):
     (world.volume / "a").mkdir()
     (world.volume / link).symlink_to(target)
@@ -183,6 +185,7 @@ def _swap(path: Path, target: str) -> None:
 
 @pytest.mark.parametrize("step", ["a", "b", "mount"])
 @pytest.mark.parametrize("swapped", ["a", "a/b"])
+# (spec 8.7.14)
 def test_a_link_put_in_the_way_at_any_moment_leads_nowhere_out(world: World, step: str, swapped: str):
     """The agent mounts what it found before the swap, or nothing."""
     (world.volume / "a" / "b").mkdir(parents=True)
@@ -240,6 +243,7 @@ def test_a_container_that_is_started_again_gets_a_fresh_mount(world: World):
     assert world.mounts.below(str(world.root)) == (str(place),)
 
 
+# (spec 8.4.5)
 def test_all_parts_of_a_volume_go_before_the_volume_does(world: World):
     (world.volume / "file").write_text("x")
     world.sub_paths.prepare((world.wanted("a"), world.wanted("file", index=1), world.wanted("b", container="d")))

@@ -76,6 +76,7 @@ def mode(path: str | Path) -> int:
 # --- emptyDir ---------------------------------------------------------------------------------------------------------
 
 
+# (spec 8.7.1)
 def test_an_empty_dir_is_open_to_all_and_keeps_its_files_when_asked_for_again(node: Node):
     desired = pod(Volume(name="data", empty_dir=DISK), Volume(name="bare"))
     paths = node.volumes.prepare(desired).host_paths
@@ -102,6 +103,7 @@ def test_an_empty_dir_in_memory_stays_sticky_with_an_fs_group(node: Node):
     assert (os.stat(path).st_gid, mode(path)) == (1234, 0o3777)
 
 
+# (spec 8.7.2)
 def test_an_empty_dir_in_memory_is_mounted_once_with_its_size_and_unmounted(node: Node):
     desired = pod(Volume(name="data", empty_dir=MEMORY))
     path = node.volumes.prepare(desired).host_paths["data"]
@@ -128,6 +130,7 @@ def test_an_empty_dir_in_memory_is_mounted_once_with_its_size_and_unmounted(node
         ((None,), None, None, 0, 0),
     ],
 )
+# (spec 8.7.2)
 def test_memory_is_as_large_as_the_smallest_of_its_limits(
     limits: tuple[str | None, ...], pod_limit: str | None, size_limit: str | None, node_bytes: int, expected: int
 ):
@@ -171,6 +174,7 @@ def test_init_containers_count_by_their_largest_and_sidecars_like_the_others():
         ("Odd", "dir", "not a type of a hostPath"),
     ],
 )
+# (spec 8.7.5)
 def test_a_host_path_is_checked_or_made_as_its_type_says(
     node: Node, tmp_path: Path, kind: str | None, path: str, error: str | None
 ):
@@ -237,6 +241,7 @@ def test_a_host_path_that_is_made_follows_no_link_that_is_swapped_in(
     assert not is_there or mode(victim) == 0o600
 
 
+# (spec 16.2)
 def test_the_directory_of_all_pods_is_closed_to_others(node: Node):
     node.directories.make("u")
     pods = node.root / "pods"
@@ -261,6 +266,7 @@ def test_a_kind_that_is_not_known_is_named_and_the_others_are_made(node: Node):
     assert (fault.field_path, fault.reason) == ("spec.volumes[1].nfs", "volumes of type nfs are not supported yet")
 
 
+# (spec 8.3.1)
 def test_a_volume_that_nobody_mounts_is_not_made(node: Node):
     spec = PodSpec(containers=(Container(name="c"),), volumes=(Volume(name="data", nfs=NFSVolumeSource()),))
     prepared = node.volumes.prepare(Pod(metadata=ObjectMeta(uid="u"), spec=spec))
@@ -300,6 +306,7 @@ class DeafMounts(KernelMounts):
 
 
 @pytest.mark.parametrize("hides", [False, True])
+# (spec 8.6.1)
 def test_data_of_a_mount_that_stays_is_never_removed(node: Node, hides: bool):
     path = Path(node.volumes.prepare(pod(Volume(name="data", empty_dir=MEMORY))).host_paths["data"])
     (path / "precious").write_text("x")

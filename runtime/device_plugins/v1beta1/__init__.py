@@ -1,0 +1,1 @@
+"""Device plugins: `deviceplugin.proto`, and what `python -m tools.protos` makes of it."""

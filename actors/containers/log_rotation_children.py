@@ -177,6 +177,7 @@ class LogRotator(LogChild):
             if work.operation is LogOperation.REOPEN:
                 await self._reopen(work.log)
             if work.operation is LogOperation.ROTATE:
+                await self._tidy(work.log, room=1)
                 await self._rotate(work.log)
             compress = await self._tidy(work.log)
         except Failures as failure:
@@ -208,11 +209,14 @@ class LogRotator(LogChild):
             if not failure.not_found:
                 raise
 
-    async def _tidy(self, log: RunningLog) -> tuple[str, ...]:
-        """Remove surplus and incomplete files beside the log; return the paths to compress."""
+    async def _tidy(self, log: RunningLog, room: int = 0) -> tuple[str, ...]:
+        """Remove surplus and incomplete files beside the log; return the paths to compress.
+
+        `room`: for so many more files. A rotation makes room first, so the limit holds at every moment.
+        """
         files, key = self.tools.files, logs_key(log.pod_directory)
         names = await self.on_disk(key, files.names_beside, log.path)
-        todo = tidying(log.path, names, self.tools.limits.max_files)
+        todo = tidying(log.path, names, self.tools.limits.max_files - room)
         if todo.remove:
             await self.on_disk(key, files.remove, todo.remove)
         return todo.compress

@@ -28,21 +28,11 @@ from actors.pod_rules.actions import PodActions
 from actors.pod_rules.lifecycle import Event, KillRequested, PodDesired, PodLife, PodStage
 from config.objects import Container, Pod
 from config.pods.identity import is_sidecar, lasting_containers
+from config.values.ages import spoken
 
 SECOND_NS = 1_000_000_000
 DETAIL_LIMIT = 300
 """Characters. Messages of runtimes and containers may be long; the status has all of them."""
-
-
-def seconds(ns: int) -> str:
-    """A duration as people say it: 0.4 s, 12 s, 3 min 20 s."""
-    if ns < 10 * SECOND_NS:
-        return f"{max(ns, 0) / SECOND_NS:.1f} s"
-    whole = ns // SECOND_NS
-    if whole < 120:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
 def shortened(text: str, limit: int = DETAIL_LIMIT) -> str:
@@ -110,7 +100,7 @@ def end(container: ObservedContainer) -> tuple[str, str]:
     text = f"container {container.name} ended with exit code {container.exit_code}{reason}"
     details = [f"attempt {container.attempt}"] if container.attempt else []
     if container.started_at_ns and container.finished_at_ns:
-        details.append(f"after {seconds(container.finished_at_ns - container.started_at_ns)}")
+        details.append(f"after {spoken(container.finished_at_ns - container.started_at_ns)}")
     detail = ", ".join(details)
     return text, shortened(
         f"{detail}: {container.message}" if container.message and detail else detail or container.message
@@ -128,6 +118,16 @@ def begins(wait: PodWait) -> str:
 def wait_words(wait: PodWait) -> str:
     """Why, with the reason of the status if the text does not have it."""
     return wait.text if not wait.reason or wait.reason in wait.text else f"{wait.reason}: {wait.text}"
+
+
+def next_tries(waits: Iterable[PodWait]) -> dict[str, int]:
+    """When each container is tried again, in wall ns by its name."""
+    return {each.subject.rpartition(" ")[2]: each.until_wall_ns for each in waits if each.until_wall_ns is not None}
+
+
+def volumes_error(waits: Iterable[PodWait]) -> str:
+    """Why the volumes of the pod cannot be made; empty where they can, or are being made."""
+    return next((each.text for each in waits if each.reason == "FailedMount"), "")
 
 
 def name_wait(*, heard: bool, listed: bool, ahead: str, orphan: bool, away: str = "") -> str:
@@ -270,7 +270,7 @@ def stop_wait(name: str, remaining_seconds: int, asked_wall_ns: int) -> PodWait:
     return PodWait(
         f"the end of container {name}",
         "Terminating",
-        f"it was asked to stop and has {seconds(left_ns)} for it",
+        f"it was asked to stop and has {spoken(left_ns)} for it",
         "it is killed if it still runs",
         asked_wall_ns + left_ns,
     )

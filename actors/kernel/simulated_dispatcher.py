@@ -33,6 +33,8 @@ class SimulatedDispatcher(Dispatcher):
         self.seed = seed
         self.late_calls = late_calls
         self.steps = 0
+        self.last_turn: Runnable | None = None
+        """Whose turn was the last: with it a replay says what a step did."""
         self.wall_offset_ns = EPOCH_WALL_NS
         self.chance = random.Random(f"chance {seed}")
         self._now_ns = 0
@@ -88,7 +90,8 @@ class SimulatedDispatcher(Dispatcher):
         """Give one actor a turn, or let time pass to the next timer. False: nothing is due by `until_ns`."""
         if self._ready:
             self.steps += 1
-            self._draw_ready().run()
+            self.last_turn = cell = self._draw_ready()
+            cell.run()
             return True
         due_ns = self._timers.next_due_ns()
         if due_ns is None or (until_ns is not None and due_ns > until_ns):

@@ -35,13 +35,15 @@ class MakeCgroup(Message, frozen=True):
 
     Make its cgroup, and tell its worker both.
 
-    `allocation`: what the pod was given. `runs`: some of the pod runs in the cgroup in which it began.
+    `allocation`: what the pod was given. `runs`: some of the pod runs in the cgroup in which it began. `pinned`: it has
+    CPUs for itself, and so no quota.
     """
 
     worker: ActorRef
     pod: Pod
     allocation: Allocation
     runs: bool = False
+    pinned: bool = False
 
     def coalesce_key(self) -> Hashable:
         return ("make", self.pod.metadata.uid)
@@ -129,12 +131,14 @@ class ResizeCgroup(Message, frozen=True):
     """PodWorker -> CgroupActor: set new limits on the cgroup of my pod.
 
     `pod`: with its new resources. `before`: with those the runtime was told earlier; containers of both forms may run,
-    so the wider limits hold. None: all containers have the new resources.
+    so the wider limits hold. None: all containers have the new resources. `pinned`: it has CPUs for itself, and so no
+    quota.
     """
 
     worker: ActorRef
     pod: Pod
     before: Pod | None = None
+    pinned: bool = False
 
     def coalesce_key(self) -> Hashable:
         return ("resize", self.pod.metadata.uid)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+import msgspec
+
 from actors.kernel import Message, SoleMessage
 from config.objects import Node
 from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler
@@ -44,6 +46,29 @@ class NodePressureObserved(SoleMessage, frozen=True):
     memory: bool = False
     disk: bool = False
     pid: bool = False
+
+
+class RefusedOwner(msgspec.Struct, frozen=True):
+    """An owner whose pods this node refuses again and again. `name`: with its namespace.
+
+    `at_least`: so many pods in a row. `pod`: the name of one of them, which had this reason and message.
+    """
+
+    kind: str
+    name: str
+    at_least: int
+    pod: str
+    reason: str
+    message: str
+
+
+class RefusedOwnersObserved(SoleMessage, frozen=True):
+    """ResourceManagerActor -> NodeStatusActor: the owners whose pods are refused now, again and again.
+
+    The last refused is last.
+    """
+
+    owners: tuple[RefusedOwner, ...] = ()
 
 
 class NodeProblemObserved(Message, frozen=True):

@@ -44,15 +44,20 @@ class DuplicatePod(msgspec.Struct, frozen=True):
 class SourceRead(Message, frozen=True):
     """SourceActor -> StorageActor: the full set of pods that `source` (file, http, api) shows now.
 
-    `duplicates`: pods that the source itself left out of it.
+    `duplicates`: pods that the source itself left out of it. `anew`: UIDs of pods that were gone since the last set.
+    They end, and begin anew.
     """
 
     source: str
     pods: tuple[Pod, ...]
     duplicates: tuple[DuplicatePod, ...] = ()
+    anew: frozenset[str] = frozenset()
 
     def coalesce_key(self) -> Hashable:
         return self.source
+
+    def merged(self, waiting: Self) -> Self:
+        return msgspec.structs.replace(self, anew=self.anew | waiting.anew) if waiting.anew else self
 
 
 class SourceChanged(Message, frozen=True):
@@ -89,18 +94,20 @@ class PodChanged(Message, frozen=True):
     """StorageActor -> SyncLoopActor: one pod of one source changed.
 
     `pod` is the newest object known; with REMOVE it is the last one. Waiting changes of one pod become one: the
-    reader sees where the pod got to, not each step.
+    reader sees where the pod got to, not each step. `anew`: the pod was gone, and begins anew.
     """
 
     operation: Operation
     pod: Pod
     source: str
+    anew: bool = False
 
     def coalesce_key(self) -> Hashable:
         return self.pod.metadata.uid
 
     def merged(self, waiting: Self) -> Self:
-        return msgspec.structs.replace(self, operation=_MERGED[waiting.operation, self.operation])
+        anew = self.anew or waiting.anew
+        return msgspec.structs.replace(self, operation=_MERGED[waiting.operation, self.operation], anew=anew)
 
 
 def _merged_operations() -> Mapping[tuple[Operation, Operation], Operation]:
@@ -191,6 +198,13 @@ class TerminatePod(Message, frozen=True):
     disrupted: bool = False
     reason: str = ""
     message: str = ""
+
+
+class PodCameBack(SoleMessage, frozen=True):
+    """SyncLoopActor -> PodWorker: a source brings the pod again while it ends.
+
+    It begins anew after its end.
+    """
 
 
 class LookAgain(SoleMessage, frozen=True):

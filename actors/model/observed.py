@@ -107,6 +107,8 @@ class ObservedContainer(msgspec.Struct, frozen=True, gc=False):
     """It runs, and its postStart hook has not ended: to others it does not count as running."""
     mounted_message: str = ""
     """The host path of its termination message, found among its mounts, where no note of ours tells it."""
+    image_mounts: Mapping[str, str] = _NOTHING
+    """The id of the image that is mounted at a path inside."""
 
     @property
     def running(self) -> bool:
@@ -289,7 +291,14 @@ def observed_container(status: ContainerStatus) -> ObservedContainer:
         status.resources.linux if status.resources is not None else None,
         status.stop_signal.name if status.stop_signal else "",
         mounted_message="" if TERMINATION_MESSAGE_FILE in annotations else _mounted_message(status),
+        image_mounts=_image_mounts(status),
     )
+
+
+def _image_mounts(status: ContainerStatus) -> Mapping[str, str]:
+    """The agent asks for a mount of an image by its id, and the runtime repeats that."""
+    found = {mount.container_path: mount.image.image for mount in status.mounts if mount.image is not None}
+    return found or _NOTHING
 
 
 def _mounted_message(status: ContainerStatus) -> str:

@@ -9,12 +9,13 @@ actor and decides nothing. Stopping ends the agent only: containers run on.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import pykka
 
-from actors.kernel import ActorSystem, Dispatcher, LaneReport, LateActor, SystemReport
+from actors.kernel import ActorSystem, Dispatcher, LaneReport, LateActor, SystemReport, outcome_of
 from actors.messages.counts import (
     CountPlugins,
     CountPods,
@@ -45,14 +46,20 @@ from actors.messages.pods import (
     PullInProgress,
     SourceProblem,
 )
+from actors.messages.resource_claims import ListClaims
+from actors.messages.shares import ListShares, NodeShares
 from actors.messages.stats import HOUSEKEEPING_NS, TakeStats
 from actors.messages.volumes import ListPodVolumes, PodVolume
+from actors.model.disk_lane import DISK_LANE_SIZE
+from actors.model.resource_claims import PodClaims
 from actors.node.plan import NodeCapabilities, NodePlan
 from actors.node.supervisor import NodeSupervisor
 from actors.node.wiring.known_actors import LONG_LIVED
 from actors.node_object.conditions import ConditionVerdict
-from config.objects import Pod
+from actors.resources.what_if import KnownNode, Refusal, TellNode, TellRefusal
+from config.objects import ContainerStatus, Pod
 from runtime.api.settling import SettlingApi
+from runtime.logs.pod_logs import log_path, pod_log_directory
 from runtime.metrics.kubelet_api import CLIENT_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL, SERVER_CERTIFICATE_TTL
 from runtime.metrics.measured_api import measured_lines
 from runtime.metrics.measured_cri import MeasuredCri
@@ -64,6 +71,9 @@ T = TypeVar("T")
 PUSH = "source-http-push"
 ASK_TIMEOUT_S = 5.0
 """An actor that is asked from outside answers at once; otherwise something is wrong with it."""
+LOG_TAIL_BYTES = 2048
+LOG_LIMIT_NS = 1_000_000_000
+"""A disk that takes longer does not delay an explanation."""
 STATS_TIMEOUT_S = 20.0
 """The limit for statistics, which take longer to collect."""
 
@@ -183,6 +193,26 @@ class NodeAgent:
         nobody: tuple[HeldManifest, ...] | None = None
         return self._ask(PUSH, ListManifests(), nobody)
 
+    def shares(self) -> NodeShares | None:
+        """What pods have for themselves; None while unknown."""
+        unknown: NodeShares | None = None
+        return self._ask("resources", ListShares(), unknown)
+
+    def claims(self) -> Mapping[str, PodClaims]:
+        """The claims of devices that are ready, by the UID of the pod."""
+        none: Mapping[str, PodClaims] = {}
+        return self._ask("resource-claims", ListClaims(), none)
+
+    def known_node(self) -> KnownNode | None:
+        """What admission decides by; None while unknown."""
+        unknown: KnownNode | None = None
+        return self._ask("resources", TellNode(), unknown)
+
+    def refusal(self, uid: str) -> Refusal | None:
+        """What admission decided by when it refused that pod; None if that is not remembered."""
+        forgotten: Refusal | None = None
+        return self._ask("resources", TellRefusal(uid), forgotten)
+
     def conditions(self) -> tuple[ConditionVerdict, ...]:
         """The node conditions that the agent wants to publish."""
         none: tuple[ConditionVerdict, ...] = ()
@@ -199,6 +229,21 @@ class NodeAgent:
             if actor.path == path and actor.waiting_for:
                 return actor.waiting_for, actor.handling_for_ns
         return "", 0
+
+    def end_of_log(self, pod: Pod, container: ContainerStatus, lines: int) -> tuple[str, ...]:
+        """The last lines of the newest log of a container; () when it has none, or its disk does not answer."""
+        meta = pod.metadata
+        directory = pod_log_directory(self.plan.configuration.pod_logs_dir, meta.namespace, meta.name, meta.uid)
+        path = f"{directory}/{log_path(container.name, container.restart_count)}"
+        container_id = (container.container_id or "").rpartition("/")[2]
+        dispatcher = self.system.dispatcher
+        lane = dispatcher.lane("disk", size=DISK_LANE_SIZE, per_key=2)
+        reading = lane.submit(
+            meta.uid, self._capabilities.files.read_log_tail, path, container_id, lines, LOG_TAIL_BYTES
+        )
+        if not dispatcher.wait_until_done(reading, LOG_LIMIT_NS):
+            return ()
+        return tuple((outcome_of(reading).value or "").splitlines())
 
     def report(self) -> SystemReport:
         """The tree of actors, as data."""

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from actors.kernel import ActorInfo, EndedActors
 from actors.messages.counts import ADMITTED, OF_A_CONTAINER, OF_A_POD, OF_A_VOLUME, VolumeCount
 from actors.messages.volumes import PodVolume
+from actors.model.shares import exclusive_cpus
 from actors.node.node import NodeAgent
 from actors.node_object.settings import KUBERNETES_VERSION
 from config.kubelet.feature_gates import GATES, FeatureStage
 from runtime.metrics import kubelet as names
-from runtime.metrics import own, selinux
+from runtime.metrics import own, selinux, shares
 from runtime.metrics.cadvisor import cadvisor_metrics
 from runtime.metrics.exposition import FamilyRows, MetricRow, exposition
 from runtime.metrics.families import Family
@@ -73,11 +74,12 @@ class NodeNumbers:
 
     def probes(self) -> bytes:
         """`/metrics/probes`."""
-        return exposition(self._node.meters.told(*names.AT_PROBES))
+        start = [told for told in process_metrics() if told.family is names.PROCESS_START]
+        return exposition((*self._node.meters.told(*names.AT_PROBES), *start))
 
     def metrics(self) -> bytes:
         """`/metrics`: the measured values, with the present counts in their places."""
-        counts = (*self._actors(), *self._facts(), *self._pods(), *self._disks(), *self._volumes())
+        counts = (*self._actors(), *self._facts(), *self._pods(), *self._disks(), *self._volumes(), *self._shares())
         counted = {each.family.name: each for each in counts}
         measured = self._node.meters.told(*(each for each in ALL if each.name not in counted))
         every = {each.family.name: each for each in measured} | counted
@@ -121,13 +123,7 @@ class NodeNumbers:
                 yield FamilyRows(family, [MetricRow(("true",), static), MetricRow(("",), others)])
             yield FamilyRows(names.MIRROR_PODS, [MetricRow((), pods.mirrors)])
             yield FamilyRows(names.EPHEMERAL_CONTAINERS, [MetricRow((), pods.ephemeral)])
-            working = [
-                MetricRow(
-                    (lifecycle, config, "unknown" if config == "runtime_only" else "true" if static else ""), count
-                )
-                for (lifecycle, config, static), count in sorted(pods.working.items())
-            ]
-            yield FamilyRows(names.WORKING_PODS, working)
+            yield FamilyRows(names.WORKING_PODS, _working_rows(pods.working))
 
     def _disks(self) -> Iterable[FamilyRows]:
         """Volumes of claims, and logs. The sample may be a minute old, which is good enough for disks."""
@@ -154,6 +150,18 @@ class NodeNumbers:
         yield FamilyRows(names.VOLUME_ABNORMAL, _abnormal_rows(sample, volumes))
         for family, _ in _OF_VOLUMES:
             yield FamilyRows(family, rows[family.name])
+
+    def _shares(self) -> Iterable[FamilyRows]:
+        node = self._node.shares()
+        if node is None:
+            return
+        taken = frozenset[int]().union(*map(exclusive_cpus, node.book.values()))
+        yield FamilyRows(shares.EXCLUSIVE_CPUS, [MetricRow((), len(taken))])
+        free = node.pool & node.allocatable.cpus
+        yield FamilyRows(shares.SHARED_POOL, [MetricRow((), len(free) * 1000)])
+        by_node = node.machine.by_node.items() if node.allocatable.cpus else ()
+        rows = [MetricRow((str(number),), len(cpus & taken)) for number, cpus in by_node]
+        yield FamilyRows(shares.CPUS_BY_NODE, rows)
 
     def _volumes(self) -> Iterable[FamilyRows]:
         plugins = self._node.plugin_count()
@@ -242,6 +250,19 @@ def volumes_by_place(volumes: Iterable[PodVolume]) -> dict[tuple[str, str], tupl
         if below:
             found[each.uid, rest.partition("/")[0]] = (each.name, each.claim)
     return found
+
+
+def _working_rows(working: Mapping[tuple[str, str, bool], int]) -> list[MetricRow]:
+    """All series of a kubelet, zeros included: dashboards and tests take a missing one for a fault."""
+    counts = {
+        (lifecycle, config, static): 0
+        for config, statics in (("desired", ("", "true")), ("orphan", ("", "true")), ("runtime_only", ("unknown",)))
+        for static in statics
+        for lifecycle in ("sync", "terminating", "terminated")
+    }
+    for (lifecycle, config, static), count in working.items():
+        counts[lifecycle, config, "unknown" if config == "runtime_only" else "true" if static else ""] += count
+    return [MetricRow(labels, count) for labels, count in counts.items()]
 
 
 def _abnormal_rows(sample: NodeSample, volumes: Iterable[PodVolume]) -> list[MetricRow]:

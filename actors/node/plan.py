@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from actors.containers.gc_rules import GcPolicy
 from actors.node_object.settings import Registration, Remark
 from actors.pod.services import NodeFacts
-from config.flags.command_line import POD_VOLUME_CONTENT_BYTES
+from config.flags.command_line import DEVICE_PLUGIN_WAIT_NS, POD_VOLUME_CONTENT_BYTES
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.kubelet.feature_gates import FeatureGates
 from config.pods.identity import SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
@@ -18,6 +18,8 @@ from runtime.api import ApiLines, BootstrapApi
 from runtime.cgroups.capability import CgroupTree
 from runtime.cri import Cri
 from runtime.csi.capability import CsiDrivers
+from runtime.device_plugins.capability import DevicePlugins
+from runtime.dra.capability import DraDrivers
 from runtime.hooks import HookCaller
 from runtime.host.facts import HostFacts
 from runtime.host.packet_rules import PacketRules
@@ -37,9 +39,12 @@ from runtime.plugin_registration.capability import PluginSockets
 from runtime.probes import Prober
 from runtime.state.allocation_file import AllocationFile
 from runtime.state.certificate_keys import CertificateKeys
+from runtime.state.claim_files import ClaimFile
+from runtime.state.device_file import DeviceFile
 from runtime.state.docker_config_files import DockerConfigFiles
 from runtime.state.id_files import IdFiles
 from runtime.state.pull_record_files import PullRecordFiles
+from runtime.state.share_files import ShareFiles
 from runtime.stats.capability import HostStats
 from runtime.traces.spans import Tracer
 from runtime.volumes.capability import NodeVolumes
@@ -71,6 +76,14 @@ class NodeCapabilities:
     """None: no program has credentials for images."""
     pull_records: PullRecordFiles | None = None
     """None: nobody knows who pulled which image, so every pod may use it."""
+    share_files: ShareFiles | None = None
+    """None: no pod has CPUs or memory for itself, whatever the configuration says."""
+    device_plugins: DevicePlugins | None = None
+    device_file: DeviceFile | None = None
+    """None for either: no pod has devices of plugins."""
+    dra_drivers: DraDrivers | None = None
+    claim_file: ClaimFile | None = None
+    """None for either: pods with claims of devices do not run here."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""
     serving_keys: CertificateKeys | None = None
@@ -119,6 +132,8 @@ class NodePlan:
     """The SELinux label of container files; None without SELinux."""
     pod_volume_content_bytes: int = POD_VOLUME_CONTENT_BYTES
     """What the files that the agent writes for the volumes of one pod may take together."""
+    device_patience_ns: int = DEVICE_PLUGIN_WAIT_NS
+    """How long a pod waits for a device plugin that this node had; 0: it fails at once, as with a kubelet."""
     pushed_manifests: str = ""
     """The directory of manifests handed to the node; empty: it takes none."""
     remarks: tuple[Remark, ...] = ()

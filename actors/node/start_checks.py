@@ -12,7 +12,7 @@ from actors.node_object.capacity import CPU, EPHEMERAL_STORAGE, MEMORY, PIDS, re
 from actors.node_object.settings import Remark
 from config.documents.codec import DocumentError
 from config.kubelet import KubeletConfiguration
-from config.kubelet.node_resources import parse_cpu_set
+from config.values.cpu_sets import parse_cpu_set
 from config.values.quantity import Quantity, Suffixes, of_value
 from runtime.cgroups.local import V1_NEEDED, V2_CONTROLLERS
 from runtime.host.machine import MachineFacts

@@ -17,7 +17,12 @@ from actors.node.wiring.known_actors import Wiring
 from actors.node.wiring.pods import start_pods, start_sources
 from actors.node.wiring.references import start_references
 from actors.node.wiring.reports import start_certificates, start_reports
-from actors.node.wiring.resources import start_resources, start_shortages, start_watchers
+from actors.node.wiring.resources import (
+    start_device_plugins,
+    start_resources,
+    start_shortages,
+    start_watchers,
+)
 from actors.node.wiring.runtime import start_runtime
 
 HEARTBEAT_NS = 60_000_000_000
@@ -42,6 +47,7 @@ class NodeSupervisor(Actor):
         if self.children:
             return  # this actor was restarted; its children never noticed
         node = Wiring(self, self._plan, self._capabilities)
+        start_device_plugins(node)
         start_reports(node)
         start_pods(node, began_ns=self.now_ns())
         start_runtime(node)

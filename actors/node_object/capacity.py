@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from config.kubelet import KubeletConfiguration
 from config.kubelet.eviction import hard_thresholds
-from config.kubelet.node_resources import parse_cpu_set
+from config.values.cpu_sets import parse_cpu_set
 from config.values.quantity import ZERO, Quantity, Suffixes, add_all, of_value, parse_quantity
 from runtime.host.machine import MachineFacts
 
@@ -29,9 +29,9 @@ def capacity(
 ) -> dict[str, str]:
     """The capacity to publish. `disk_bytes` None: unknown now. Huge page sizes that are gone are left out."""
     own = {
-        CPU: str(machine.cpus),
+        CPU: str(of_value(machine.cpus)),
         MEMORY: _size(machine.memory_bytes),
-        PODS: str(pod_limit(machine.cpus, configuration)),
+        PODS: str(of_value(pod_limit(machine.cpus, configuration))),  # 2k, as the API shows 2000
     }
     for size_bytes, count in machine.huge_pages:
         own[huge_page_resource(size_bytes)] = _size(size_bytes * count)

@@ -1,4 +1,7 @@
-"""The agent's own conditions of the node (spec 9.3): three pressures and Ready.
+"""The agent's own conditions of the node (spec 9.3): three pressures, Ready, and refused pods.
+
+A kubelet does not have `RepeatedPodRefusals`. It is True while pods of one owner are refused again and again, and it
+is not there before that.
 
 A condition keeps its transition time while its status stays, and each look renews its heartbeat. Conditions of others
 (NetworkUnavailable) are left as they are.
@@ -8,12 +11,15 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.messages.node import NodePressureObserved
+from actors.messages.node import NodePressureObserved, RefusedOwner
 from actors.node_object.readiness import message_of
 from config.objects import NodeCondition
 from config.values.api_time import api_time
 
 READY = "Ready"
+REFUSALS = "RepeatedPodRefusals"
+"""The type of the condition, and the reason of its event."""
+OWNERS_NAMED = 3
 TRUE, FALSE = "True", "False"
 
 
@@ -54,11 +60,17 @@ _PID = _Pressure(
 _EVENTS = {pressure.type: pressure.events for pressure in (_MEMORY, _DISK, _PID)} | {
     READY: ("NodeReady", "NodeNotReady")
 }
-OWN = tuple(_EVENTS)
+OWN = (*_EVENTS, REFUSALS)
+_NO_REFUSALS = ConditionVerdict(REFUSALS, FALSE, "NoRepeatedPodRefusals", "no owner has pods refused again and again")
 
 
-def verdicts(pressures: NodePressureObserved, unready: tuple[str, ...]) -> tuple[ConditionVerdict, ...]:
-    """The conditions in their order. `unready`: why the node is not ready, () when it is."""
+def verdicts(
+    pressures: NodePressureObserved, unready: tuple[str, ...], refused: tuple[RefusedOwner, ...] = ()
+) -> tuple[ConditionVerdict, ...]:
+    """The conditions in their order. `unready`: why the node is not ready, () when it is.
+
+    `refused`: owners whose pods are refused again and again, the last refused last.
+    """
     ready = (
         ConditionVerdict(READY, FALSE, "KubeletNotReady", message_of(unready))
         if unready
@@ -69,6 +81,7 @@ def verdicts(pressures: NodePressureObserved, unready: tuple[str, ...]) -> tuple
         _pressure(_DISK, pressures.disk),
         _pressure(_PID, pressures.pid),
         ready,
+        *_refusals(refused),
     )
 
 
@@ -78,6 +91,8 @@ def next_conditions(
     """`existing` with the agent's own conditions as `wanted`, each in its place, new ones last."""
     now = api_time(wall_ns)
     by_type = {condition.type: condition for condition in existing}
+    if REFUSALS in by_type and all(verdict.type != REFUSALS for verdict in wanted):
+        wanted = (*wanted, _NO_REFUSALS)
     own: dict[str, NodeCondition] = {}
     for verdict in wanted:
         old = by_type.get(verdict.type)
@@ -108,6 +123,19 @@ def events_of_change(before: tuple[NodeCondition, ...], after: tuple[NodeConditi
 
 def is_ready(conditions: tuple[NodeCondition, ...]) -> bool:
     return any(condition.type == READY and condition.status == TRUE for condition in conditions)
+
+
+def _refusals(owners: tuple[RefusedOwner, ...]) -> tuple[ConditionVerdict, ...]:
+    if not owners:
+        return ()
+    named = [
+        f"{each.kind} {each.name}: at least {each.at_least} pods in a row, such as {each.pod}: "
+        f"{each.reason}: {each.message}"
+        for each in reversed(owners[-OWNERS_NAMED:])
+    ]
+    others = len(owners) - len(named)
+    text = "; ".join(named) + (f"; and {others} other owners" if others else "")
+    return (ConditionVerdict(REFUSALS, TRUE, "PodsOfOwnerRefused", text),)
 
 
 def _pressure(which: _Pressure, high: bool) -> ConditionVerdict:

@@ -8,11 +8,14 @@ from config.kubelet.feature_gates import FeatureGates
 from config.objects import NodeFeatures, NodeRuntimeHandler, NodeRuntimeHandlerFeatures
 from runtime.cri.messages import RuntimeFeatures, RuntimeHandler
 
+ON_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
 DECLARED: tuple[str, ...] = (
     "ExtendWebSocketsToKubelet",
     "InPlacePodLevelResourcesVerticalScaling",
     "InPlacePodVerticalScalingInitContainers",
     "RestartAllContainersOnContainerExits",
+    ON_HOST_NETWORK,
 )
 """The features that pods may be scheduled by (spec 10.19) and that this version honours.
 
@@ -42,8 +45,22 @@ def node_features(features: RuntimeFeatures | None) -> NodeFeatures | None:
     return NodeFeatures(supplemental_groups_policy=features.supplemental_groups_policy)
 
 
-def declared_features(gates: FeatureGates, honoured: Iterable[str] = DECLARED) -> tuple[str, ...]:
-    """The features to declare, sorted: honoured, with their gates on. () when declaring is off."""
+def features_known(features: RuntimeFeatures | None, declared: Iterable[str]) -> RuntimeFeatures:
+    """What the runtime says, or, while it is away, what `declared` tells of it."""
+    return features or RuntimeFeatures(user_namespaces_host_network=ON_HOST_NETWORK in declared)
+
+
+def declared_features(
+    gates: FeatureGates, runtime: RuntimeFeatures, honoured: Iterable[str] = DECLARED
+) -> tuple[str, ...]:
+    """The features to declare, sorted: honoured, with their gates on, and the runtime can do its part.
+
+    () when declaring is off.
+    """
     if not gates.enabled("NodeDeclaredFeatures"):
         return ()
-    return tuple(sorted(name for name in honoured if gates.enabled(name)))
+    return tuple(sorted(name for name in honoured if gates.enabled(name) and _is_able(name, runtime)))
+
+
+def _is_able(name: str, runtime: RuntimeFeatures) -> bool:
+    return name != ON_HOST_NETWORK or runtime.user_namespaces_host_network

@@ -50,12 +50,16 @@ def own_labels(settings: NodeSettings, machine: MachineFacts) -> dict[str, str]:
     """The machine's labels and those of flags; the flags win."""
     return {
         HOST_NAME: settings.host_name,
-        "kubernetes.io/os": machine.operating_system,
-        "kubernetes.io/arch": machine.architecture,
+        **machine_labels(machine),
         "beta.kubernetes.io/os": machine.operating_system,
         "beta.kubernetes.io/arch": machine.architecture,
         **settings.registration.labels,
     }
+
+
+def machine_labels(machine: MachineFacts) -> dict[str, str]:
+    """The labels that are set right whenever the status is written, as by a kubelet (`updateNode`)."""
+    return {"kubernetes.io/os": machine.operating_system, "kubernetes.io/arch": machine.architecture}
 
 
 def own_annotations(settings: NodeSettings) -> dict[str, str]:

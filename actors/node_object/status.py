@@ -6,19 +6,21 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.messages.node import NodePressureObserved, VolumesInUseObserved
+from actors.messages.devices import DeviceAmountsObserved
+from actors.messages.node import NodePressureObserved, RefusedOwnersObserved, VolumesInUseObserved
 from actors.messages.plugins import DriversOnNodeObserved
 from actors.node_object import capacity as amounts
 from actors.node_object.addresses import NodeIps, node_addresses
 from actors.node_object.conditions import ConditionVerdict, next_conditions, verdicts
 from actors.node_object.csi_node import with_node_ids
-from actors.node_object.features import declared_features, node_features, runtime_handlers
+from actors.node_object.features import declared_features, features_known, node_features, runtime_handlers
 from actors.node_object.images import status_images
 from actors.node_object.node_info import system_info
 from actors.node_object.readiness import RuntimeHealth, unready_reasons
-from actors.node_object.registration import provided_ip
+from actors.node_object.registration import machine_labels, provided_ip
 from actors.node_object.settings import NodeSettings
 from config.objects import ContainerImage, DaemonEndpoint, Node, NodeDaemonEndpoints, NodeStatus
+from config.values.quantity import of_value
 from runtime.cri.messages import Image, RuntimeFeatures, RuntimeHandler
 from runtime.host.machine import MachineFacts
 
@@ -38,6 +40,8 @@ class Seen(msgspec.Struct, frozen=True):
     troubles: Mapping[str, str] = {}
     volumes_in_use: VolumesInUseObserved | None = None
     drivers: DriversOnNodeObserved | None = None
+    devices: DeviceAmountsObserved = DeviceAmountsObserved()
+    refused: RefusedOwnersObserved = RefusedOwnersObserved()
 
 
 def next_node(
@@ -46,6 +50,9 @@ def next_node(
     """`existing` with the content to publish now."""
     old = existing.status or NodeStatus()
     metadata = existing.metadata
+    labels = {**metadata.labels, **machine_labels(machine)}
+    if labels != metadata.labels:
+        metadata = msgspec.structs.replace(metadata, labels=labels)
     handed_on = provided_ip(settings)
     if handed_on:
         metadata = msgspec.structs.replace(metadata, annotations={**metadata.annotations, **handed_on})
@@ -62,7 +69,8 @@ def next_status(
     old: NodeStatus, machine: MachineFacts, seen: Seen, settings: NodeSettings, *, now_ns: int, wall_ns: int
 ) -> NodeStatus:
     configuration, registration = settings.configuration, settings.registration
-    capacity = amounts.capacity(old.capacity, machine, seen.disk_bytes, configuration)
+    of_devices = seen.devices
+    capacity = amounts.capacity(old.capacity, machine, seen.disk_bytes, configuration) | _texts(of_devices.capacity)
     addresses = old.addresses
     if seen.ips is not None:
         addresses = node_addresses(old.addresses, seen.ips, settings.host_name, registration.external_cloud)
@@ -75,7 +83,7 @@ def next_status(
         old,
         addresses=addresses,
         capacity=capacity,
-        allocatable=amounts.allocatable(capacity, configuration),
+        allocatable=amounts.allocatable(capacity, configuration) | _texts(of_devices.allocatable),
         node_info=info,
         daemon_endpoints=NodeDaemonEndpoints(
             kubelet_endpoint=DaemonEndpoint(port=configuration.port if configuration.enable_server else 0)
@@ -83,10 +91,14 @@ def next_status(
         images=_images(old, seen, configuration.node_status_max_images),
         runtime_handlers=old.runtime_handlers if seen.handlers is None else runtime_handlers(seen.handlers),
         features=old.features if seen.handlers is None else node_features(seen.features),
-        declared_features=declared_features(settings.gates),
+        declared_features=declared_features(settings.gates, features_known(seen.features, old.declared_features)),
         volumes_in_use=volumes_in_use(old, seen.volumes_in_use),
         conditions=next_conditions(old.conditions, wanted, wall_ns),
     )
+
+
+def _texts(counts: Mapping[str, int]) -> dict[str, str]:
+    return {name: str(of_value(count)) for name, count in counts.items()}
 
 
 def wanted_conditions(
@@ -94,7 +106,8 @@ def wanted_conditions(
 ) -> tuple[ConditionVerdict, ...]:
     """The wanted content of the agent's conditions."""
     missing = amounts.missing(capacity, settings.configuration)
-    return verdicts(seen.pressures, unready_reasons(seen.health, seen.troubles, missing, now_ns))
+    unready = unready_reasons(seen.health, seen.troubles, missing, now_ns)
+    return verdicts(seen.pressures, unready, seen.refused.owners)
 
 
 def volumes_in_use(old: NodeStatus, seen: VolumesInUseObserved | None) -> tuple[str, ...]:

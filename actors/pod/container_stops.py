@@ -1,7 +1,8 @@
 """Ends the containers of a pod: preStop hook, then stop, within the grace (spec 3.10).
 
 Every look may request an end, but it begins only once, and no pass awaits it. The hook is spawned; when it ends, the
-stop begins; when the stop ends, the worker looks. A repeated request with less time shortens the deadline and does not
+stop begins; when the stop ends, the worker looks. A hook that outlasts the grace goes on while its container is being
+stopped (`PRE_STOP_EXTRA_NS`). A repeated request with less time shortens the deadline and does not
 run the hook again. StopContainer gets the rest of the grace as its timeout, down to a floor.
 
 When all containers of a pod end, all hooks begin at once. The stop of a sidecar then waits for its turn.
@@ -23,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from actors.events.history_words import seconds, stop_wait
+from actors.events.history_words import stop_wait
 from actors.kernel import Message, Pending, handles, part
 from actors.messages.history import HistoryKind, PodWait
 from actors.messages.pods import LookAgain
@@ -35,15 +36,17 @@ from actors.pod.hook_runner import HookEnd, HookRunEnded, HookRunner, HookTimeIs
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.view import PodView
-from actors.pod_rules.termination import Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
+from actors.pod_rules.termination import PRE_STOP_EXTRA_NS, Ending, may_stop, pre_stop_deadline_ns, remaining_seconds
 from config.objects import Container
 from config.pods.identity import containers_by_name
+from config.values.ages import spoken
 from runtime.cri import CriError
 from runtime.cri.messages import StopContainerResponse
 from runtime.traces.spans import TraceContext, current, under
 
 _NOBODY: frozenset[str] = frozenset()
 _HELD = "it waits for the containers that it serves"
+_HOOK_LATE = "it has not ended within the grace period"
 SECOND_NS = 1_000_000_000
 ASK_AGAIN_NS = 60 * SECOND_NS
 RETRY_NS = 10 * SECOND_NS
@@ -69,9 +72,9 @@ class ContainerStopEnded(Message, frozen=True):
 class _End(msgspec.Struct):
     """An end under way. Times are monotonic; `retry_at_ns`: nothing is in flight until then.
 
-    `hook`: the preStop hook, until it has ended; `in_hook`: it runs. `noted`: the decision is on disk. `in_turn`: the
-    container may be stopped; `held`: only that is missing. `outlived`: the container still ran after its stop had
-    ended, and a timer triggers a look. `trace`: the pass that has ordered the end.
+    `hook`: the preStop hook, until it has ended; `in_hook`: the stop waits for it. `noted`: the decision is on disk.
+    `in_turn`: the container may be stopped; `held`: only that is missing. `outlived`: the container still ran after its
+    stop had ended, and a timer triggers a look. `trace`: the pass that has ordered the end.
     """
 
     ending: Ending
@@ -205,18 +208,24 @@ class ContainerStops:
         end = self.ends.get(message.container_id)
         if end is None:
             return
+        name = end.ending.name
         if isinstance(message, HookTimeIsUp):
-            self._say_failed(end, "it has not ended within the grace period")
+            if not end.in_hook:
+                self._say_failed(end, _HOOK_LATE)
+                return
+            text = f"container {name}: its preStop hook goes on after the grace period"
+            self._history.note(HistoryKind.EVENT, text, "the container is asked to stop")
         elif message.error:
             self._say_failed(end, message.error)
         else:
-            took = seconds(self._worker.now_ns() - end.hook_began_ns)
+            took = spoken(self._worker.now_ns() - end.hook_began_ns)
             follows = "it is asked to stop" if end.in_turn else _HELD
-            text = f"container {end.ending.name}: its preStop hook has ended; {follows}"
+            text = f"container {name}: its preStop hook has ended" + (f"; {follows}" if end.in_hook else "")
             self._history.note(HistoryKind.EVENT, text, f"after {took}")
         if isinstance(message, HookRunEnded) and message.fell_back:
-            self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, end.ending.name)
-        self._stop_in_turn(end)
+            self._view.say("Warning", "LifecycleHTTPFallback", message.fell_back, name)
+        if end.in_hook:
+            self._stop_in_turn(end)
 
     @handles(ContainerStopEnded)
     def stop_ended(self, message: ContainerStopEnded) -> Pass | None:
@@ -245,7 +254,9 @@ class ContainerStops:
                 self._look_when_due(container_id, end)
                 continue
             del self.ends[container_id]
-            if end.in_hook:
+            if self.hooks.under_way(container_id, HookKind.PRE_STOP):
+                if not end.in_hook:
+                    self._say_failed(end, _HOOK_LATE)
                 self.hooks.drop(container_id, HookKind.PRE_STOP)
             if end.outlived:
                 self._worker.cancel_timer(f"stop {container_id}")
@@ -325,10 +336,9 @@ class ContainerStops:
             return
         end.in_hook, end.hook_began_ns = True, self._worker.now_ns()
         text = f"container {end.ending.name}: its preStop hook is run"
-        self._history.note(HistoryKind.EVENT, text, f"{words_of(end.hook)}; it has {seconds(left_ns)}")
-        under(
-            end.trace, partial(self.hooks.begin, end.ending.id, HookKind.PRE_STOP, end.hook, left_ns, self._hook_ended)
-        )
+        self._history.note(HistoryKind.EVENT, text, f"{words_of(end.hook)}; it has {spoken(left_ns)}")
+        begin = partial(self.hooks.begin, end.ending.id, HookKind.PRE_STOP, end.hook)
+        under(end.trace, partial(begin, left_ns, self._hook_ended, PRE_STOP_EXTRA_NS))
 
     def _left_ns(self, end: _End) -> int:
         """How long the hook may still take; 0: do not run it."""

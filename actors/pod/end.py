@@ -16,6 +16,7 @@ from actors.pod.parts import PodParts
 from actors.pod.pod_actor import Pass
 from actors.pod.view import Question
 from actors.pod_rules.lifecycle import PodLife, PodStage, should_content_be_removed
+from actors.pod_rules.restart_rules import should_restart
 from actors.pod_rules.termination import left_of, overdue_after_ns, plan_ending, plan_orphan_ending, sandboxes_to_stop
 from runtime.logs.pod_logs import link_path
 
@@ -24,6 +25,7 @@ RETRY_NS = 10 * SECOND_NS
 _SANDBOX_STOPS = (
     PodWait("the pod", "Terminating", "its sandbox and its network are being taken down", "nothing of it runs then"),
 )
+_CLAIMS_GO = (PodWait("the pod", "Terminating", "its claims of devices are being given back", "it ends then"),)
 _VOLUMES_GO = (PodWait("the pod", "Terminating", "its volumes are being taken down", "its remains go then"),)
 _REMAINS_GO = (PodWait("the pod", "Terminating", "its remains are being collected", "it is gone then"),)
 
@@ -41,8 +43,10 @@ class PodEnd:
         self._collect = Question(self._worker, "collect")
         self._released = False
         self._collected = False
+        self._collection_ordered = False
         self._grace: int | None = None
-        self._since_ns = 0
+        self._since_ns: int | None = None
+        """When the present grace began, on the monotonic clock; None before the first order."""
         self._overdue = False
         self._failed = ""
         """Why the remains could not be removed, until the next try."""
@@ -72,7 +76,11 @@ class PodEnd:
         if sandboxes and not begun and view.pod is not None:
             observed = await self._parts.look.see()
             runs = observed.anything_runs()
-        await self._parts.look.publish(observed, last=not runs and not begun)
+        # The cluster gives the devices to others when it sees the end.
+        giving_back = self._parts.claims.give_back() if not runs and not begun else None
+        await self._parts.look.publish(observed, last=not runs and not begun and giving_back is None)
+        if giving_back is not None:
+            return giving_back
         if runs:
             return PassWait(retry_ns=self._stop_in_turn(observed, view.life))
         # An unfinished call may still create something; when it ends, a new pass begins.
@@ -92,18 +100,21 @@ class PodEnd:
         happens.
         """
         now_ns, grace = self._worker.now_ns(), life.grace_seconds
-        if self._grace != grace:
-            # A second order gives its own time from now on, however much of the first has passed.
+        since_ns = self._since_ns
+        if since_ns is None or self._grace != grace:
+            # A second order gives its own time from now on, however much of the first has passed. No grace at all, of a
+            # pod that ended by itself, is an order too.
             wall_ns = self._worker.wall_ns()
-            passed_ns = max(0, wall_ns - (life.terminating_at_ns or wall_ns)) if self._grace is None else 0
+            passed_ns = max(0, wall_ns - (life.terminating_at_ns or wall_ns)) if since_ns is None else 0
             # From here on only the monotonic clock counts, which nobody can set.
-            self._grace, self._since_ns = grace, now_ns - passed_ns
+            since_ns = now_ns - passed_ns
+            self._grace, self._since_ns = grace, since_ns
         pod = self._view.pod
         if pod is None:
             plan = plan_orphan_ending(observed, grace, self._view.decided.graces())
         else:
             plan = plan_ending(pod, observed, grace)
-        elapsed_ns = now_ns - self._since_ns
+        elapsed_ns = now_ns - since_ns
         wait_ns = self._stops.request_in_turn(plan, elapsed_ns) or RETRY_NS
         return min(wait_ns, self._until_overdue_ns(life, elapsed_ns) or wait_ns)
 
@@ -126,14 +137,16 @@ class PodEnd:
         if stage is PodStage.TERMINATING:
             if self._stops.ends:
                 return self._stops.waits()
-            calls = ", ".join(sorted(self._calls.under_way()))
+            if not (under_way := self._calls.under_way()):
+                return _CLAIMS_GO
+            calls = ", ".join(sorted(under_way))
             return (PodWait("the pod", "Terminating", f"what was begun has to end first: {calls}", "it ends then"),)
         if self._trouble:
             at_ns = self._worker.wall_ns() + RETRY_NS
             return (PodWait("the pod", "Terminating", self._trouble, "its remains are taken away again", at_ns),)
         if stage is PodStage.TERMINATED and not self._released:
             return _VOLUMES_GO
-        if should_content_be_removed(life, True) and not self._collected:
+        if self._must_collect() and not self._collected:
             return _REMAINS_GO
         return ()
 
@@ -148,7 +161,7 @@ class PodEnd:
             if self._release.may_ask():
                 self._services.volumes.tell(ReleaseVolumes(self._worker.ref, self._view.uid))
             return WAIT
-        if should_content_be_removed(self._view.life, True) and not self._is_collected():
+        if self._must_collect() and not self._is_collected():
             return WAIT
         return CONTINUE
 
@@ -157,9 +170,25 @@ class PodEnd:
         retry = await self._after_failure()
         if retry is not None:
             return retry
-        if not should_content_be_removed(self._view.life, True) or not self._is_collected():
+        if not should_content_be_removed(self._view.life, True):
+            return WAIT
+        if self._must_collect() and not self._is_collected():
             return WAIT
         return CONTINUE
+
+    def _must_collect(self) -> bool:
+        """Whether the dead containers must go.
+
+        They stay for a pod that comes back and starts all of them again, as with a kubelet. Its restart counts go on,
+        and the logs of the last life can be read.
+        """
+        life, pod = self._view.life, self._view.pod
+        if not should_content_be_removed(life, True):
+            return False
+        if not life.restart_requested or self._collection_ordered or pod is None:
+            return True
+        observed = self._view.seen()
+        return not all(should_restart(pod, each, observed.newest(each.name)) for each in pod.spec.containers)
 
     async def _after_failure(self) -> Outcome | None:
         """Wait before the next try. A call of an earlier agent may have created something late that blocks the
@@ -178,6 +207,7 @@ class PodEnd:
     def _is_collected(self) -> bool:
         if not self._collected and self._collect.may_ask():
             view = self._view
+            self._collection_ordered = True
             collect = CollectPod(self._worker.ref, view.uid, view.log_directory(), remains=self._remains())
             self._services.container_gc.tell(collect)
         return self._collected

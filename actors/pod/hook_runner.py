@@ -2,8 +2,8 @@
 
 A message reports the end of a hook, so no pass waits for it (spec 3.11).
 
-A hook ends at its time limit. A worker that fails forgets its hooks: the commands go on in their containers, and their
-results are dropped.
+A hook ends at its time limit, or after its extra time if it has one; its starter hears of both. A worker that fails
+forgets its hooks: the commands go on in their containers, and their results are dropped.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class HookRunEnded(Message, frozen=True):
 
 
 class HookTimeIsUp(Message, frozen=True):
-    """To the worker itself: the time limit of a hook is over."""
+    """To the worker itself: the time limit of a hook is over, or later its extra time."""
 
     number: int
     container_id: str
@@ -50,9 +50,11 @@ HookEnd = HookRunEnded | HookTimeIsUp
 
 
 class _Run:
-    def __init__(self, number: int, then: Callable[[HookEnd], None]) -> None:
+    def __init__(self, number: int, then: Callable[[HookEnd], None], extra_ns: int) -> None:
         self.number = number
         self.then = then
+        self.extra_ns = extra_ns
+        """How long it may go on after its limit; 0 once that time runs."""
         self.pending: Pending[Any] | None = None
         self.sleeps = False
 
@@ -74,12 +76,16 @@ class HookRunner:
         hook: Hook,
         limit_ns: int | None,
         then: Callable[[HookEnd], None],
+        extra_ns: int = 0,
     ) -> None:
-        """Run a hook for at most `limit_ns`. `then` handles its end, unless the hook is dropped before."""
+        """Run a hook for at most `limit_ns`, and `extra_ns` more.
+
+        `then` handles the end of the hook, and before it the end of `limit_ns`, unless the hook is dropped.
+        """
         self.drop(container_id, kind)
         self._numbers += 1
         number = self._numbers
-        run = self._runs[container_id, kind] = _Run(number, then)
+        run = self._runs[container_id, kind] = _Run(number, then, extra_ns)
         if limit_ns is not None:
             self.limit(container_id, kind, limit_ns)
         if isinstance(hook, SleepHook):
@@ -88,7 +94,7 @@ class HookRunner:
             return
 
         def make() -> Pending[Any]:
-            run.pending = self._call(container_id, hook, limit_ns)
+            run.pending = self._call(container_id, hook, None if limit_ns is None else limit_ns + extra_ns)
             return run.pending
 
         def ended(done: Pending[Any]) -> HookRunEnded:
@@ -111,8 +117,12 @@ class HookRunner:
         """A hook has ended. The end of a dropped hook changes nothing."""
         run = self._runs.get((message.container_id, message.kind))
         if run is not None and run.number == message.number:
-            run.sleeps = run.sleeps and isinstance(message, HookTimeIsUp)
-            self.drop(message.container_id, message.kind)
+            if isinstance(message, HookTimeIsUp) and run.extra_ns:
+                extra_ns, run.extra_ns = run.extra_ns, 0
+                self.limit(message.container_id, message.kind, extra_ns)
+            else:
+                run.sleeps = run.sleeps and isinstance(message, HookTimeIsUp)
+                self.drop(message.container_id, message.kind)
             run.then(message)
         return self._worker.go_on()
 

@@ -20,8 +20,11 @@ from actors.pod.references import PodReferences
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.admitted import PodAdmission
+from actors.pod.steps.claims import PodResourceClaims
 from actors.pod.steps.containers import ContainerStarts
+from actors.pod.steps.cpus import PodCpus
 from actors.pod.steps.deadline import PodDeadline
+from actors.pod.steps.devices import PodDevices
 from actors.pod.steps.end_what_must_end import EndWhatMustEnd
 from actors.pod.steps.fields_honoured import FieldsHonoured
 from actors.pod.steps.images import PodImages, PodLeases
@@ -35,7 +38,10 @@ from actors.pod.view import PodView
 class PodParts:
     admission = part(PodAdmission)
     calls = part(PodCalls)
+    claims = part(PodResourceClaims)
     containers = part(ContainerStarts)
+    cpus = part(PodCpus)
+    devices = part(PodDevices)
     leases = part(PodLeases)
     probes = part(PodProbes)
     references = part(PodReferences)
@@ -60,12 +66,19 @@ class PodParts:
         self.admission = PodAdmission(worker, services, view)
         self.leases = PodLeases(worker, services.image_gc)
         images = PodImages(worker, services, view, history, references, self.leases)
-        self.sandbox = PodSandbox(worker, services, view, observer, calls, references, self.admission, images)
+        cpus = None
+        if services.gives_shares:  # on most nodes all containers share all CPUs
+            cpus = self.cpus = PodCpus(worker, services, view, observer, calls)
+        self.claims = PodResourceClaims(worker, services, view)
+        gates = (self.admission, self.claims)
+        self.sandbox = PodSandbox(worker, services, view, observer, calls, references, *gates, images, cpus)
         self.volumes = PodVolumes(worker, services.volumes, view, history, references, self.sandbox, self.admission)
-        self.resize = PodResize(worker, services, view, observer, calls, self.admission)
+        self.resize = PodResize(worker, services, view, observer, calls, self.admission, cpus)
         mounts = PodMounts(worker, services, view, images)
+        self.devices = PodDevices(worker, services, view)
+        given = (self.devices, self.claims, cpus)
         self.containers = ContainerStarts(
-            worker, services, view, observer, calls, references, images, mounts, self.stops, self.post_starts
+            worker, services, view, observer, calls, references, images, mounts, self.stops, self.post_starts, *given
         )
         stop_signals = services.node.rules.stop_signals
         self.gates: tuple[Step, ...] = (
@@ -82,6 +95,7 @@ class PodParts:
             EndWhatMustEnd(worker, services.crash_loop, view, self.look, calls, self.stops, self.sandbox).step,
             self.sandbox.step,
             self.leases.step,
+            *(() if cpus is None else (cpus.step,)),
             self.resize.step,
             self.containers.step,
         )

@@ -81,6 +81,12 @@ class PodServices:
     """Says which images every pod may use without a question; None: all of them."""
     has_cluster: bool = False
     """Whether there is an API server, and so services."""
+    gives_shares: bool = False
+    """Whether the node tells each pod which CPUs and memory it has for itself."""
+    device_plugins: ActorRef | None = None
+    """None: the node has no devices of plugins."""
+    resource_claims: ActorRef | None = None
+    """None: the node serves no drivers for claims of devices."""
     mirrors: ActorRef | None = None
     """None on a standalone node."""
     meters: Meters = UNMEASURED

@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from typing import Any, TypeVar
 
+import msgspec
+
 from actors.kernel import Actor, Lane, Pending, Rank
+from actors.messages.devices import DevicesGiven
 from actors.messages.events import pod_event
 from actors.messages.pods import LookAgain, RuntimePod, RuntimeStateObserved
 from actors.messages.status import PodStatusChanged
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.model.observed import ObservedPod, with_starting
+from actors.model.resource_claims import ClaimedDevices
 from actors.pod.decided_ends import DecidedEnds
 from actors.pod.history import PodHistory
 from actors.pod.runtime import PodObserver
@@ -125,6 +129,8 @@ class PodView:
         self.node = StatusNodeView(
             services.node.host_ips,
             services.node.runtime_name,
+            image_volume_refs=services.node.rules.image_volume_refs,
+            device_messages=services.node.rules.device_messages,
             memory_unlimited=MEMORY_UNLIMITED_V1 if services.node.cgroup_version == 1 else "",
         )
         """What a status says of the node. The runtime's name is a guess until the runtime has reported it."""
@@ -141,6 +147,10 @@ class PodView:
         """The resources of which the runtime was told since it made the containers."""
         self.resizes: tuple[ResizeCondition, ...] | None = None
         """What the status says of resizes; None: it is not known yet."""
+        self.devices: DevicesGiven | None = None
+        """What the node has told of the devices of plugins that the pod has."""
+        self.claimed: ClaimedDevices | None = None
+        """The devices of its claims, for the status."""
         self.forced = NOT_FORCED
         """A status that overrides the computed one: rejection, eviction, deadline."""
         self.is_admission_decided = False
@@ -180,8 +190,8 @@ class PodView:
         self.runtime = runtime
         if runtime.runtime_name:
             handlers = runtime.recursive_read_only_handlers
-            self.node = StatusNodeView(
-                self.node.ips, runtime.runtime_name, handlers, memory_unlimited=self.node.memory_unlimited
+            self.node = msgspec.structs.replace(
+                self.node, runtime_name=runtime.runtime_name, recursive_read_only_handlers=handlers
             )
 
     @property

@@ -28,6 +28,7 @@ from actors.messages.pods import (
     ExplainWaits,
     LookAgain,
     Operation,
+    PodCameBack,
     PodWorkerStarted,
     RuntimePod,
     RuntimeStateObserved,
@@ -57,6 +58,7 @@ from actors.pod_rules.lifecycle import (
     Synced,
     advance,
     desired,
+    is_termination_requested,
     kill_requested,
 )
 from actors.pod_rules.restart_all import without_rules
@@ -65,6 +67,7 @@ from actors.pod_status.conditions import FAILED, TERMINAL
 from config.objects import Pod
 from config.pods.identity import has_ended, is_static
 from config.pods.requests import has_disk_limits
+from config.pods.resource_claims import has_claims
 from runtime.cri import CriError
 from runtime.metrics.measured_passes import PassMeters
 
@@ -188,9 +191,9 @@ class PodWorker(PodActor):
                 self.parts.references.around_told(pod, message.around)
             self.parts.leases.pod_desired(pod)
         # Each status that we write comes back here. What others write into the status matters only to a pod with
-        # readiness gates.
+        # readiness gates, and to one whose claims are made for it.
         is_news = message.operation is not Operation.RECONCILE or before is not self._view.life.stage
-        return self.go_on() if is_news or bool(pod.spec.readiness_gates) else None
+        return self.go_on() if is_news or bool(pod.spec.readiness_gates) or has_claims(pod) else None
 
     def _as_this_node_reads_it(self, pod: Pod) -> Pod:
         """The pod without fields whose feature gate is off on this node."""
@@ -220,6 +223,12 @@ class PodWorker(PodActor):
         if (message.evicted or message.reason) and not self._is_over():
             self._view.forced = Forced(FAILED, message.reason, message.message, message.disrupted)
         return self.go_on()
+
+    @handles(PodCameBack)
+    def came_back(self, _: PodCameBack) -> None:
+        pod = self._view.pod
+        if pod is not None and is_termination_requested(self._view.life):
+            self.meet(desired(pod, created=True))
 
     def _is_over(self) -> bool:
         """Whether the phase is final: an order to end the pod then leaves the status unchanged."""

@@ -19,6 +19,7 @@ import msgspec
 from actors.model.observed import ObservedContainer, ObservedPod
 from actors.model.pod_resources import NO_RESOURCES, PodResources, amounts_of, restarts_for, same_amounts
 from actors.start.resources import ResourceRules, container_resources
+from actors.start.shares import without_quota
 from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, ResourceRequirements
 from config.pods.requests import Amounts
@@ -98,6 +99,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 NOTHING_TOLD = Told()
+NOT_PINNED = frozenset[str]()
 
 
 def actuated(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
@@ -124,8 +126,12 @@ def may_have(pod: Pod, observed: ObservedPod, told: Told) -> PodResources:
     return PodResources(FrozenMap({**has.containers, **dict.fromkeys(unknown, NO_RESOURCES)}), has.whole)
 
 
-def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRules) -> ResizePlan:
+def resize_plan(
+    pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRules, pinned: frozenset[str] = NOT_PINNED
+) -> ResizePlan:
     """The remaining steps of a resize; `pod` has its granted resources.
+
+    `pinned`: names of containers with CPUs for themselves and no quota.
 
     Raises QuantityError.
     """
@@ -136,15 +142,17 @@ def resize_plan(pod: Pod, observed: ObservedPod, told: Told, rules: ResourceRule
         if _restarts(container, _bounds(has, whole), _bounds(container.resources, pod.spec.resources)):
             restarts.add(container.name)
             continue
-        wanted = _numbers(pod, container, rules)
-        now = _numbers(_bounded(pod, whole), msgspec.structs.replace(container, resources=has), rules)
+        wanted = _numbers(pod, container, rules, pinned)
+        now = _numbers(_bounded(pod, whole), msgspec.structs.replace(container, resources=has), rules, pinned)
         unsure = newest.id in told.unsure
         if not same_amounts(container.resources, has) or wanted != now or unsure:
             updates.append(_update(pod, container, newest, now, wanted, unsure))
     return ResizePlan(tuple(sorted(updates, key=attrgetter("turn"))), frozenset(restarts))
 
 
-def not_in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> tuple[str, ...]:
+def not_in_force(
+    pod: Pod, observed: ObservedPod, rules: ResourceRules, pinned: frozenset[str] = NOT_PINNED
+) -> tuple[str, ...]:
     """Ids of running containers whose resources in the runtime differ from the granted ones.
 
     A container for which the runtime reports nothing counts as right.
@@ -152,7 +160,7 @@ def not_in_force(pod: Pod, observed: ObservedPod, rules: ResourceRules) -> tuple
     return tuple(
         newest.id
         for container, newest in _running(pod, observed)
-        if newest.resources is not None and not _shows(newest.resources, _numbers(pod, container, rules))
+        if newest.resources is not None and not _shows(newest.resources, _numbers(pod, container, rules, pinned))
     )
 
 
@@ -229,9 +237,10 @@ def _restarts(container: Container, had: tuple[Amounts, Amounts], has: tuple[Amo
     )
 
 
-def _numbers(pod: Pod, container: Container, rules: ResourceRules) -> LinuxContainerResources:
+def _numbers(pod: Pod, container: Container, rules: ResourceRules, pinned: frozenset[str]) -> LinuxContainerResources:
     """The numbers that a resize changes: neither huge pages nor the OOM score."""
-    return msgspec.structs.replace(container_resources(pod, container, rules), hugepage_limits=(), oom_score_adj=0)
+    found = msgspec.structs.replace(container_resources(pod, container, rules), hugepage_limits=(), oom_score_adj=0)
+    return without_quota(found) if container.name in pinned else found
 
 
 def _update(

@@ -24,6 +24,11 @@ MINIMUM_STOP_SECONDS = 2
 """The least timeout of StopContainer, so that every process gets its stop signal before it is killed."""
 MINIMUM_OVERDUE_SECONDS = 10
 _SECOND_NS = 1_000_000_000
+PRE_STOP_EXTRA_NS = MINIMUM_STOP_SECONDS * _SECOND_NS
+"""How long a preStop hook may outlast the grace: while its container is being stopped.
+
+A kubelet never ends a hook; it ends with its container (`executePreStopHook`).
+"""
 _NOTHING_DECIDED: Mapping[str, int] = {}
 
 
@@ -97,7 +102,7 @@ def overdue_after_ns(grace: int) -> int:
 
 
 def pre_stop_deadline_ns(grace: int, elapsed_ns: int) -> int:
-    """How long the preStop hook may take; 0: do not run it."""
+    """How long the stop waits for the preStop hook; 0: do not run it."""
     return max(0, grace * _SECOND_NS - elapsed_ns)
 
 

@@ -118,6 +118,10 @@ class StatusNodeView(msgspec.Struct, frozen=True):
     runtime_name: str = "containerd"
     recursive_read_only_handlers: tuple[str, ...] = ()
     """Names of the runtime's handlers that can make mounts recursively read only."""
+    image_volume_refs: bool = False
+    """Whether mounts of images show the id of the image (feature gate ImageVolumeWithDigest)."""
+    device_messages: bool = True
+    """Whether the words of drivers are shown (feature gate ResourceHealthStatusMessage)."""
     memory_unlimited: str = ""
     """The limit that the kernel reports of a pod's cgroup without one; "": none."""
 
@@ -162,7 +166,18 @@ def compute_pod_status(
     handler = observed.sandboxes[0].handler if observed.sandboxes else ""
     able = handler in node.recursive_read_only_handlers
     view = StatusView(
-        pod, observed, probes, waiting, node.runtime_name, begun, ended, coming, restarting_all, able, told
+        pod,
+        observed,
+        probes,
+        waiting,
+        node.runtime_name,
+        begun,
+        ended,
+        coming,
+        restarting_all,
+        able,
+        told,
+        node.image_volume_refs,
     )
     init = _group(view, inits, ContainerKind.INIT, previous.init_container_statuses) if inits else ()
     regular = _group(view, spec.containers, ContainerKind.REGULAR, previous.container_statuses)

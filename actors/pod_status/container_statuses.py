@@ -25,12 +25,14 @@ from config.objects import (
     ContainerStateWaiting,
     ContainerStatus,
     ContainerUser,
+    ImageVolumeStatus,
     Lifecycle,
     LinuxContainerUser,
     Pod,
     ResourceRequirements,
     VolumeMount,
     VolumeMountStatus,
+    VolumeStatus,
 )
 from config.values.api_time import api_time
 from runtime.cri import messages as cri
@@ -91,6 +93,8 @@ class StatusView(msgspec.Struct, frozen=True):
     """Whether the runtime can make mounts recursively read only."""
     told: Told = NOTHING_TOLD
     """The resources that the runtime was told since it made the containers."""
+    image_refs: bool = False
+    """Whether mounts of images show the id of the image (feature gate ImageVolumeWithDigest)."""
 
 
 def container_status(
@@ -118,6 +122,8 @@ def default_waiting(pod: Pod) -> ContainerState:
 _PENDING = ContainerState(waiting=ContainerStateWaiting(reason=CREATING))
 _PENDING_INIT = ContainerState(waiting=ContainerStateWaiting(reason=INITIALIZING))
 _WAITING = ContainerState(waiting=ContainerStateWaiting())
+_COMING = ContainerState(waiting=ContainerStateWaiting(reason=CREATING))
+"""The node has ended it, and starts it again."""
 _FORGOTTEN_INIT = ContainerState(
     terminated=ContainerStateTerminated(exit_code=0, reason="Completed", message=FORGOTTEN_INIT_MESSAGE)
 )
@@ -144,6 +150,10 @@ def _of_observed(
         elif kind is not ContainerKind.EPHEMERAL:
             ready = is_ready(container, newest, view.probes)
             started = ready or is_started(container, newest, view.probes)
+    elif newest.exited and container.name in view.coming and not (view.ended or view.restarting_all):
+        # The API server lets no container leave `terminated` that its policy does not start again.
+        state, last = _COMING, ContainerState(terminated=_terminated(view, newest))
+        return _status(view, container, state, last, restarts, newest, ready, started)
     elif newest.exited:
         state = ContainerState(terminated=_terminated(view, newest))
         ready = kind is ContainerKind.INIT and newest.exit_code == 0
@@ -328,7 +338,7 @@ def _status(
         container_id=_id(view, newest),
         resources=shown,
         allocated_resources=asked.requests,
-        volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
+        volume_mounts=_mounts(view, container, newest) if container.volume_mounts else (),
         stop_signal=_stop_signal(container.lifecycle, newest) if container.lifecycle is not None else None,
         user=_user(newest.user) if newest.user is not None else None,
     )
@@ -354,7 +364,7 @@ def _unmade(
         restart_count=restarts,
         image=container.image,
         image_id="",
-        volume_mounts=_mounts(container, view.recursive_read_only) if container.volume_mounts else (),
+        volume_mounts=_mounts(view, container, None) if container.volume_mounts else (),
     )
 
 
@@ -363,16 +373,22 @@ def _stop_signal(lifecycle: Lifecycle, newest: ObservedContainer) -> str | None:
     return newest.stop_signal or None if lifecycle.stop_signal is not None else None
 
 
-def _mounts(container: Container, able: bool) -> tuple[VolumeMountStatus, ...]:
+def _mounts(view: StatusView, container: Container, newest: ObservedContainer | None) -> tuple[VolumeMountStatus, ...]:
+    images = newest.image_mounts if newest is not None and view.image_refs else {}
     return tuple(
         VolumeMountStatus(
             name=mount.name,
             mount_path=mount.mount_path,
             read_only=mount.read_only,
-            recursive_read_only=_recursive(mount, able),
+            recursive_read_only=_recursive(mount, view.recursive_read_only),
+            volume_status=_of_image(images.get(f"/{mount.mount_path.removeprefix('/')}", "")) if images else None,
         )
         for mount in container.volume_mounts
     )
+
+
+def _of_image(id_: str) -> VolumeStatus | None:
+    return VolumeStatus(image=ImageVolumeStatus(image_ref=id_)) if id_ else None
 
 
 def _recursive(mount: VolumeMount, able: bool) -> str | None:

@@ -3,8 +3,8 @@
 Pure, over a snapshot of the node.
 
 The first rule that fails gives the reason in the status, so users see the order. A critical pod that only lacks room is
-not rejected: other pods are preempted. Pinned CPUs, devices and the machine's topology would be one more step, after
-sysctls and before room.
+not rejected: other pods are preempted. A pod that passes all of this asks for CPUs and memory for itself
+(`actors.resources.share_keeper`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from typing import TypeAlias
 import msgspec
 
 from actors.model.allocation import Allocation, Book
+from actors.model.devices import Offer
 from actors.resources.abilities import Abilities, apparmor_rejection, groups_rejection, sysctl_rejection
+from actors.resources.devices.wanted import without_devices
 from actors.resources.predicates import NODE_AFFINITY, Mismatch, Shortage, failures, os_rejection, rejection
 from actors.resources.preemption import NoVictimsError, victims
 from actors.resources.verdict import Rejected
+from config.frozen_map import FrozenMap
 from config.objects import Node, Pod, Taint
 from config.pods.identity import QosClass, qos_class
 from config.pods.node_selection import tolerates
@@ -46,7 +49,8 @@ NO_PRESSURE = NodePressure()
 class Snapshot(msgspec.Struct, frozen=True):
     """The node at the moment of the question. `book`: without the pod itself.
 
-    `groups_policy`: the runtime supports the policy Strict of supplemental groups.
+    `groups_policy`: the runtime supports the policy Strict of supplemental groups. `offers`: of device plugins; whether
+    there is room for their devices is found out by whoever gives them.
     """
 
     node: Node
@@ -55,6 +59,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     groups_policy: bool = True
     pressure: NodePressure = NO_PRESSURE
     shutting_down: bool = False
+    offers: FrozenMap[str, Offer] = FrozenMap()
 
 
 class Admitted(msgspec.Struct, frozen=True):
@@ -82,6 +87,7 @@ ADMITTED = Admitted()
 
 
 def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
+    wanted = without_devices(wanted, node.offers)
     before = _before_room(pod, wanted, node)
     if before is not None:
         return before

@@ -8,7 +8,7 @@ It owns the file and the writes (`actors.resources.book_saves` says which are du
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -58,7 +58,8 @@ class SaveAgain(Message, frozen=True):
 class BookKeeper:
     """See the module.
 
-    `book`: None until it is read. `reserved`: UIDs of pods whose place is not written to the disk.
+    `book`: None until it is read. `beside`: what writes the books that go to the disk with this one; None for one
+    without changes. `reserved`: UIDs of pods whose place is not written to the disk.
 
     It calls `on_read` once, `on_late` when a write takes long, and `on_saved` with each version that is on the disk.
     """
@@ -67,6 +68,7 @@ class BookKeeper:
         self,
         manager: Actor,
         file: AllocationFile,
+        beside: Sequence[Callable[[], Callable[[], None] | None]],
         reserved: Collection[str],
         on_read: Callable[[], None],
         on_late: Callable[[], None],
@@ -75,6 +77,7 @@ class BookKeeper:
         self.book: Book | None = None
         self._manager = manager
         self._file = file
+        self._beside = beside
         self._reserved = reserved
         self._on_read, self._on_late, self._on_saved = on_read, on_late, on_saved
         self._saves = BookSaves()
@@ -109,7 +112,8 @@ class BookKeeper:
         if self.book is None or (number := self._saves.begin()) is None:
             return
         written = self.book.written(without=self._reserved)
-        save = partial(self._on_disk, save_allocations, self._file, written)
+        beside = tuple(write for writing in self._beside if (write := writing()) is not None)
+        save = partial(self._on_disk, save_allocations, self._file, written, beside)
         self._manager.attempt(save, lambda _, error: BookSaved(number, error))
         self._manager.after(SAVE_PATIENCE_NS, SaveLate(number), key=("save", number))
 
@@ -152,8 +156,10 @@ class BookKeeper:
         self.save()
 
 
-def save_allocations(file: AllocationFile, written: WrittenBook) -> None:
-    """Write both files, on the lane."""
+def save_allocations(file: AllocationFile, written: WrittenBook, beside: Sequence[Callable[[], None]] = ()) -> None:
+    """Write the files, on the lane: a pod in the book has its shares and devices on the disk."""
+    for write in beside:
+        write()
     file.save(written.allocated, written.actuated)
 
 

@@ -15,9 +15,12 @@ It never refuses for lack of knowledge: until the node is known, questions wait.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import msgspec
 
 from actors.kernel import Actor, ActorRef, Message, handles, part
 from actors.messages.admission import (
@@ -31,8 +34,9 @@ from actors.messages.admission import (
     ResourceManagerStarted,
 )
 from actors.messages.events import pod_event
-from actors.messages.node import NodePressureObserved
+from actors.messages.node import NodePressureObserved, NodeStatusStarted
 from actors.messages.pods import FollowNode, KnownPods, NodeObserved, PodWorkerStarted, TerminatePod
+from actors.messages.shares import ContainerBegins, ListShares, NodeShares, SharesInForce
 from actors.messages.shutdown import NodeShutdownObserved
 from actors.model.allocation import Allocation, Book, allocation_of
 from actors.model.kubelet_records import record_of
@@ -41,11 +45,15 @@ from actors.resources.abilities import Abilities
 from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, NodePressure, Preempts, Snapshot, admit
 from actors.resources.affinities import Affinities
 from actors.resources.book_keeper import WAITS_FOR_DISK, BookKeeper
+from actors.resources.device_keeper import Away, DeviceKeeper, DeviceSettings, Taken
 from actors.resources.preemption import MESSAGE, REASON
+from actors.resources.refusals import Refusals
 from actors.resources.resize.infeasible import BY_DEFAULT, ResizeRules
-from actors.resources.resize.pending import PERIODIC_RETRY, PODS_REMOVED, PendingResizes
+from actors.resources.resize.pending import PERIODIC_RETRY, POD_RESIZED, PODS_REMOVED, PendingResizes
 from actors.resources.resize.resizes import Resizes
+from actors.resources.share_keeper import ShareKeeper, ShareSettings
 from actors.resources.verdict import Rejected
+from actors.resources.what_if import KnownNode, TellNode
 from config.api.resources import NODES
 from config.objects import Node, ObjectMeta, Pod
 from config.pods.requests import host_port_sets
@@ -60,6 +68,7 @@ READ_NODE_NS = 10 * SECOND_NS
 WAITS_FOR_BOOK = "the record of what pods were given is being read"
 WAITS_FOR_LABELS = "the labels of the node are read again"
 WAITS_FOR_NODE = "what the node has is not known yet"
+WAITS_FOR_PLUGIN = "a device plugin went away while it was asked what the containers need"
 WAITS_FOR_SHUTDOWN = "the machine goes down"
 
 
@@ -78,6 +87,9 @@ class ResourceManagerActor(Actor):
     _keeper = part(BookKeeper)
     _resizes = part(Resizes)
     _affinities = part(Affinities)
+    _shares = part(ShareKeeper)
+    _refusals = part(Refusals)
+    _devices = part(DeviceKeeper)
 
     def __init__(
         self,
@@ -92,6 +104,8 @@ class ResourceManagerActor(Actor):
         node: ActorRef | None = None,
         eviction: ActorRef | None = None,
         resize_rules: ResizeRules = BY_DEFAULT,
+        shares: ShareSettings | None = None,
+        devices: DeviceSettings | None = None,
     ) -> None:
         super().__init__()
         self._node_status = node
@@ -117,9 +131,18 @@ class ResourceManagerActor(Actor):
         self._affinities = Affinities(self, self._affinity_read)
         self._unsaid: dict[str, int] = {}
         """UID of an admitted pod -> the version that must be on disk before its worker is told."""
-        self._keeper = BookKeeper(self, file, self._heirs, self._consider_all, self._saved_late, self._saved)
-        pending = PendingResizes(resize_rules, meters)
-        self._resizes = Resizes(self, sync_loop, self._keeper, pending, self._snapshots, self._end_victims)
+        self._shares = ShareKeeper(self, shares, events, self._workers_of_admitted, self._consider_all, meters)
+        self._refusals = Refusals(self, node_name, events, node)
+        self._devices = DeviceKeeper(
+            self, devices, self._workers_of_admitted, self._consider_all, self._devices_decided, self._devices_changed
+        )
+        beside = (self._shares.writing, self._devices.writing)
+        reserved = ChainMap[str, Any](self._heirs, self._devices.due)
+        self._keeper = BookKeeper(self, file, beside, reserved, self._consider_all, self._saved_late, self._saved)
+        pending = PendingResizes(resize_rules, meters, self._shares.resize)
+        self._resizes = Resizes(
+            self, sync_loop, self._keeper, pending, self._snapshots, self._end_victims, self._shares.tell
+        )
 
     def on_start(self) -> None:
         self._sync_loop.tell(ResourceManagerStarted())
@@ -127,7 +150,10 @@ class ResourceManagerActor(Actor):
             self._eviction.tell(ResourceManagerStarted())  # it tells what the node is short of
         if self._node_status is not None:
             self._node_status.tell(FollowNode(self.ref))
+            self._refusals.tell()
         self._keeper.read()
+        self._shares.read()
+        self._devices.read()
 
     # --- the book on the disk ---------------------------------------------------------------------------------------
 
@@ -144,6 +170,7 @@ class ResourceManagerActor(Actor):
             if (asked := self._asking.pop(uid, None)) is not None:
                 self._admit(asked)
         self._resizes.saved(version)
+        self._shares.tell_pool()
 
     # --- questions --------------------------------------------------------------------------------------------------
 
@@ -170,13 +197,24 @@ class ResourceManagerActor(Actor):
             if not asked.runs:
                 asked.worker.tell(AdmissionWaits(WAITS_FOR_BOOK))
             return
+        if not self._shares.is_ready:
+            asked.worker.tell(AdmissionWaits(self._shares.waits_for))
+            return
+        if unread := self._devices.waits_for_file(pod):
+            asked.worker.tell(AdmissionWaits(unread))
+            return
         uid = pod.metadata.uid
+        if uid in self._devices.due:
+            asked.worker.tell(AdmissionWaits(self._devices.asks(uid)))
+            return
         if self._going_down and (asked.runs or uid in book):
             # What runs of it goes on until its turn to end; nothing new is started.
             asked.worker.tell(AdmissionWaits(WAITS_FOR_SHUTDOWN, taken=True))
             return
         has = book.get(uid)
-        if has is not None and uid not in self._heirs:
+        if has is not None and uid not in self._heirs and (asked.runs or not self._devices.lacks(pod)):
+            if self._shares.keep(pod) or self._shares.resume(pod, book.resources(uid)):
+                self._keeper.changed()
             self._take(asked, None)
             if book.record(pod):  # an earlier agent kept none; nobody waits for it
                 self._keeper.changed()
@@ -184,11 +222,15 @@ class ResourceManagerActor(Actor):
             return
         try:
             wanted = allocation_of(pod)
+            waits = "" if asked.runs else self._devices.waits_for(pod)
         except QuantityError as fault:
-            self._reject(asked, Rejected("UnexpectedAdmissionError", str(fault)))
+            self._reject(asked, Rejected("UnexpectedAdmissionError", str(fault)), self._node)
             return
         if asked.runs:
+            self._shares.keep(pod)
             self._take(asked, wanted)
+        elif waits:
+            asked.worker.tell(AdmissionWaits(waits))
         elif self._node is None or not _says_enough(self._node, wanted):
             asked.worker.tell(AdmissionWaits(WAITS_FOR_NODE))
         elif not self._heirs.get(uid) and self._affinities.are_known(asked.pod, self._node):
@@ -216,14 +258,48 @@ class ResourceManagerActor(Actor):
             self._read_node()
             asked.worker.tell(AdmissionWaits(WAITS_FOR_LABELS))
         elif isinstance(verdict, Admitted):
-            self._take(asked, wanted)
+            self._give(asked, wanted, book, node)
         elif isinstance(verdict, Preempts):
             self._make_way(asked, wanted, verdict)
         else:
-            self._reject(asked, verdict.otherwise if isinstance(verdict, NodeIsStale) else verdict)
+            self._reject(asked, verdict.otherwise if isinstance(verdict, NodeIsStale) else verdict, node)
+
+    def _give(self, asked: AdmitPod, wanted: Allocation, book: Book, node: Node) -> None:
+        """All that is checked has room for the pod: only now it gets CPUs, memory and devices of its own."""
+        search = self._devices.search(asked.pod)
+        refused = self._shares.give(asked.pod, search)
+        if refused is not None:
+            self._reject(asked, refused, node)
+        elif self._devices.take(asked.pod, search):
+            book.put(wanted, host_port_sets(asked.pod.spec))  # its room is taken while its plugins are asked
+            asked.worker.tell(AdmissionWaits(self._devices.asks(wanted.uid)))
+        else:
+            self._take(asked, wanted)
+
+    def _devices_decided(self, uid: str, verdict: Taken | Away | Rejected) -> None:
+        """The plugins of a pod have answered."""
+        asked = self._asking.get(uid)
+        if asked is None:
+            return
+        if isinstance(verdict, Taken):
+            self._take(asked, allocation_of(asked.pod))
+        else:
+            self._shares.release(uid)
+            if self._keeper.book is not None:
+                self._keeper.book.remove(uid)
+            if isinstance(verdict, Rejected):
+                self._reject(asked, verdict, self._node)
+            else:
+                asked.worker.tell(AdmissionWaits(WAITS_FOR_PLUGIN))
+        self._keeper.save()
+
+    def _devices_changed(self) -> None:
+        self._keeper.changed()
+        self._keeper.save_later()
 
     def _snapshot(self, node: Node, book: Book, asked: AdmitPod) -> Snapshot:
-        return Snapshot(node, book, self._abilities, asked.groups_policy, self._pressure, self._going_down)
+        groups, offers = asked.groups_policy, self._devices.offers
+        return Snapshot(node, book, self._abilities, groups, self._pressure, self._going_down, offers)
 
     def _snapshots(self) -> Callable[[], Snapshot] | None:
         """The function that makes snapshots for pods that were admitted before.
@@ -233,7 +309,8 @@ class ResourceManagerActor(Actor):
         node, book = self._node, self._keeper.book
         if node is None or book is None:
             return None
-        return partial(Snapshot, node, book, self._abilities, True, self._pressure, self._going_down)
+        offers = self._devices.offers
+        return partial(Snapshot, node, book, self._abilities, True, self._pressure, self._going_down, offers)
 
     def _take(self, asked: AdmitPod, wanted: Allocation | None) -> None:
         if wanted is not None and self._keeper.book is not None:
@@ -249,13 +326,19 @@ class ResourceManagerActor(Actor):
 
     def _admit(self, asked: AdmitPod) -> None:
         """Have the cgroup made; `CgroupActor` answers the worker then. Without cgroups, answer at once."""
+        if not asked.runs:
+            self._refusals.admitted(asked.pod)
         self._tell_allocated(asked)
+        self._shares.tell(asked.pod.metadata.uid, asked.worker)
+        self._devices.tell(asked.pod, asked.worker)
         if self._cgroups is None:
             asked.worker.tell(PodAdmitted())
             return
-        has = self._keeper.book.get(asked.pod.metadata.uid) if self._keeper.book is not None else None
+        uid = asked.pod.metadata.uid
+        has = self._keeper.book.get(uid) if self._keeper.book is not None else None
         if has is not None:  # else it has ended meanwhile
-            self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, has, asked.runs))
+            pinned = self._shares.has_no_quota(asked.pod)
+            self._cgroups.tell(MakeCgroup(asked.worker, asked.pod, has, asked.runs, pinned))
 
     def _tell_allocated(self, asked: AdmitPod) -> None:
         """Tell the worker what its pod has, if that differs from the request or from the containers.
@@ -269,7 +352,8 @@ class ResourceManagerActor(Actor):
         if asked.runs or not given == told == record_of(asked.pod.spec):
             asked.worker.tell(PodAllocated(given, told))
 
-    def _reject(self, asked: AdmitPod, verdict: Rejected) -> None:
+    def _reject(self, asked: AdmitPod, verdict: Rejected, node: Node | None) -> None:
+        self._refusals.refused(asked.pod, verdict, self._known(node))
         del self._asking[asked.pod.metadata.uid]
         asked.worker.tell(PodRejected(verdict.reason, verdict.message))
 
@@ -307,6 +391,9 @@ class ResourceManagerActor(Actor):
         for allocation in list(self._keeper.book or ()):
             if allocation.uid not in message.uids and allocation.uid not in self._workers:
                 self._release(allocation.uid)
+        for uid in [*self._shares.book, *self._devices.book]:
+            if uid not in message.uids and uid not in self._workers:
+                self._release(uid)
 
     def _forget(self, uid: str) -> None:
         """Drop the pod's request and its reservation, and free what it had."""
@@ -320,7 +407,10 @@ class ResourceManagerActor(Actor):
         self._release(uid)
 
     def _release(self, uid: str) -> None:
-        if self._keeper.book is not None and self._keeper.book.remove(uid) is not None:
+        changed = [self._shares.release(uid), self._devices.release(uid)]
+        if self._keeper.book is not None:
+            changed.append(self._keeper.book.remove(uid) is not None)
+        if any(changed):
             self._keeper.changed()
             self._keeper.save_later()
             self._resizes.try_all(PODS_REMOVED)
@@ -334,10 +424,60 @@ class ResourceManagerActor(Actor):
         if heirs:
             self._keeper.save()
 
+    def _workers_of_admitted(self) -> dict[str, ActorRef]:
+        """The workers that know what their pods have, by UID."""
+        book = self._keeper.book or ()
+        uids = (each.uid for each in book if each.uid not in self._asking)
+        return {uid: self._workers[uid] for uid in uids if uid in self._workers}
+
+    @handles(ContainerBegins)
+    def container_begins(self, message: ContainerBegins) -> None:
+        """Work: one reference to each pod in the book."""
+        if self._shares.begins(message.pod, message.name):
+            self._keeper.changed()
+            self._keeper.save_later()
+
+    @handles(SharesInForce)
+    def shares_in_force(self, message: SharesInForce) -> None:
+        """Work: the pods that wait for room."""
+        if self._shares.in_force(message.uid, message.shares):
+            self._keeper.changed()
+            self._keeper.save_later()
+            self._shares.tell_pool()
+            self._resizes.try_all(POD_RESIZED)
+
     @handles(PodWorkerStarted)
     def worker_started(self, message: PodWorkerStarted) -> None:
         """Work: constant."""
         self._workers[message.uid] = message.worker
+
+    @handles(ListShares)
+    def list_shares(self, _: ListShares) -> NodeShares | None:
+        """Work: one reference to each pod in the book."""
+        book = self._keeper.book
+        if book is None or not self._shares.is_ready:
+            return None
+        heirs = self._heirs.keys()
+        told = self._shares.told(frozenset(each.uid for each in book if each.uid not in heirs))
+        return msgspec.structs.replace(told, devices=self._devices.node_devices)
+
+    @handles(TellNode)
+    def tell_node(self, _: TellNode) -> KnownNode | None:
+        """Work: one reference to each pod in the book."""
+        return self._known(self._node)
+
+    def _known(self, node: Node | None) -> KnownNode | None:
+        book = self._keeper.book
+        if node is None or book is None or not self._shares.is_ready:
+            return None
+        known = KnownNode(node, tuple(book), self._abilities, self._pressure, self._going_down)
+        return self._devices.known(self._shares.known(known))
+
+    @handles(NodeStatusStarted)
+    def node_status_started(self, _: NodeStatusStarted) -> None:
+        """Work: the owners that are told, and the devices of all plugins."""
+        self._refusals.tell()
+        self._devices.tell_amounts()
 
     # --- the node ---------------------------------------------------------------------------------------------------
 
@@ -391,7 +531,7 @@ class ResourceManagerActor(Actor):
         wanted = allocation_of(asked.pod)
         verdict = admit(asked.pod, wanted, self._snapshot(node, book, asked))
         if isinstance(verdict, NodeIsStale):
-            self._reject(asked, verdict.otherwise)
+            self._reject(asked, verdict.otherwise, node)
         else:
             self._decide(asked, wanted, book, node)
 

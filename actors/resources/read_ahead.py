@@ -15,9 +15,10 @@ from actors.model.allocation import allocation_of
 from actors.model.kubelet_records import record_of
 from actors.resources.abilities import Abilities, apparmor_rejection, sysctl_rejection
 from actors.resources.admission import MEMORY_TAINT
+from actors.resources.devices.wanted import domain_resources
 from config.objects import Pod
 from config.pods.node_selection import is_long, tolerates
-from config.pods.requests import host_port_sets, whole_limits
+from config.pods.requests import has_domain_requests, host_port_sets, whole_limits
 from config.values.quantity import QuantityError
 
 
@@ -26,6 +27,8 @@ def read_ahead(pod: Pod, abilities: Abilities) -> None:
     with suppress(QuantityError):
         allocation_of(pod)
         whole_limits(pod.spec)
+        if has_domain_requests(pod.spec):
+            domain_resources(pod.spec)
     host_port_sets(pod.spec)
     record_of(pod.spec)
     sysctl_rejection(pod, abilities)

@@ -50,14 +50,21 @@ def is_echo(before: Pod, now: Pod) -> bool:
 def concerns_worker(before: Pod | None, now: Pod) -> bool:
     """Whether the pod's worker needs a change of only the status.
 
-    It needs the end of the pod, and conditions that others wrote.
+    It needs the end of the pod, conditions that others wrote, and the names of claims that were made for the pod.
     """
-    return has_ended(now) or depends_on_others(before, now)
+    return has_ended(now) or depends_on_others(before, now) or _claims_made(before) != _claims_made(now)
 
 
 def depends_on_others(before: Pod | None, now: Pod) -> bool:
     """Whether what the node computes depends on what others wrote into the status since `before`."""
     return bool(now.spec.readiness_gates) or _of_others(before) != _of_others(now)
+
+
+def _claims_made(pod: Pod | None) -> tuple[object, ...]:
+    if pod is None or pod.status is None:
+        return ()
+    status = pod.status
+    return (status.resource_claim_statuses, status.extended_resource_claim_status)
 
 
 def _of_others(pod: Pod | None) -> tuple[PodCondition, ...]:

@@ -14,8 +14,9 @@ drops the pods of a file that became unreadable; a typing error should not end a
 from __future__ import annotations
 
 import abc
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -61,7 +62,15 @@ class ReadSource(SoleMessage, frozen=True):
 
 
 class SourceTouched(SoleMessage, frozen=True):
-    """To itself, from a watch on any thread: something has changed, and more may follow."""
+    """To itself, from a watch on any thread: something has changed, and more may follow.
+
+    `removed`: names of files that were removed. They may be back already.
+    """
+
+    removed: frozenset[str] = frozenset()
+
+    def merged(self, waiting: Self) -> Self:
+        return msgspec.structs.replace(self, removed=self.removed | waiting.removed)
 
 
 class SourceActor(Actor):
@@ -78,6 +87,8 @@ class SourceActor(Actor):
         self._decode = decode
         self._pods: tuple[Pod, ...] | None = None
         """The last good set; None before the first."""
+        self._anew: frozenset[str] = frozenset()
+        """UIDs of pods that were gone since the set was last told."""
         self._problems: tuple[SourceProblem, ...] = ()
 
     def on_start(self) -> None:
@@ -108,7 +119,8 @@ class SourceActor(Actor):
             self.log.info("the %s source has no problems any more", self.source)
         if self._pods is not None:
             left_out = tuple(DuplicatePod(each.pod, str(each.problem)) for each in duplicates)
-            self._storage.tell(SourceRead(self.source, self._pods, left_out))
+            anew, self._anew = self._anew, frozenset()
+            self._storage.tell(SourceRead(self.source, self._pods, left_out, anew))
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -162,6 +174,9 @@ class FileSourceActor(SourceActor):
     The disk may hang, so a reading is one call on a lane with a deadline; while it hangs, the known pods stay. A
     missing path is an empty set of pods and is logged once.
 
+    A file that was removed and is back at the next reading ends its pods and starts them anew, as with a kubelet, even
+    if its content is the same. One that was only saved anew, by whatever means, starts nothing that has not changed.
+
     Before the first pods are told, the runtime is asked which of them run already under the UID of another agent
     (`actors.sources.kept_uids`). If it does not answer for 15 s, none does. Without `cri` nobody is asked.
     """
@@ -185,12 +200,18 @@ class FileSourceActor(SourceActor):
         self._path = path
         self._watch: ManifestWatch | None = None
         self._touched_at_ns: int | None = None
+        self._removed: frozenset[str] = frozenset()
+        """Names of files that were removed since the last reading."""
         self._files: Mapping[str, FileState] = {}
         self._left_out: tuple[LeftOut, ...] = ()
 
     def on_start(self) -> None:
         ref = self.ref
-        self._watch = self._directory.watch(self._path, lambda: ref.tell(SourceTouched()))
+
+        def changed(removed: str) -> None:
+            ref.tell(SourceTouched(frozenset({removed} if removed else ())))
+
+        self._watch = self._directory.watch(self._path, changed)
         super().on_start()
 
     def on_stop(self) -> None:
@@ -201,8 +222,9 @@ class FileSourceActor(SourceActor):
         self.on_stop()  # the next life watches anew
 
     @handles(SourceTouched)
-    def source_touched(self, _: SourceTouched) -> None:
-        """Work: constant."""
+    def source_touched(self, message: SourceTouched) -> None:
+        """Work: the names of removed files."""
+        self._removed |= message.removed
         now_ns = self.now_ns()
         if self._touched_at_ns is None:
             self._touched_at_ns = now_ns
@@ -218,6 +240,8 @@ class FileSourceActor(SourceActor):
         except (DeadlineExceededError, LaneExhaustedError) as failure:
             read = FilesRead(None, SourceProblem(self.source, self._path, "", f"cannot be read: {failure}"))
         files = read.files
+        if files is not None:
+            self._anew |= self._were_removed(files)
         if files is not None and (self._pods is None or list(files.items()) != list(self._files.items())):
             if self._pods is None:
                 self._kept = await self._kept_uids(files)
@@ -226,6 +250,18 @@ class FileSourceActor(SourceActor):
             self._pods = tuple(self._known_as(pod) for pod in pods)
         of_files = [problem for state in self._files.values() for problem in state.problems]
         self.show(*of_files, *([] if read.problem is None else [read.problem]), duplicates=self._left_out)
+
+    def _were_removed(self, files: Mapping[str, FileState]) -> frozenset[str]:
+        """UIDs of the known pods whose files were removed, and are back.
+
+        A file that is back and bad ends nothing: its pods begin anew when it is good.
+        """
+        back = {path for path in files if os.path.basename(path) in self._removed}
+        bad = {path for path in back if any(problem.fatal for problem in files[path].problems)}
+        self._removed = frozenset(map(os.path.basename, bad))
+        known = self._files
+        pods = (pod for path in sorted(back - bad) if path in known for pod in known[path].pods)
+        return frozenset(self._known_as(pod).metadata.uid for pod in pods)
 
     async def _kept_uids(self, files: Mapping[str, FileState]) -> dict[str, str]:
         made, cri = may_keep(files), self._cri

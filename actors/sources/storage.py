@@ -16,7 +16,7 @@ not sent again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
@@ -72,9 +72,9 @@ class StorageActor(Actor):
     def source_read(self, message: SourceRead) -> None:
         """Work: all pods of the source; those that came anew are compared as a whole."""
         source = message.source
-        if message.pods is self._last_read.get(source):
+        if message.pods is self._last_read.get(source) and not message.anew:
             return
-        merged = merge(self._desire, source, message.pods, self.wall_ns())
+        merged = merge(self._desire, source, message.pods, self.wall_ns(), message.anew)
         self._desire = merged.desire
         self._last_read[source] = message.pods
         for change in merged.changes:
@@ -201,15 +201,23 @@ class Merged(msgspec.Struct, frozen=True):
     first: bool
 
 
-def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int) -> Merged:
+def merge(desire: Desire, source: str, pods: Iterable[Pod], now_wall_ns: int, anew: Collection[str] = ()) -> Merged:
     """Merge the full set `pods` of `source`. `now_wall_ns` becomes the first-seen time of new pods.
+
+    `anew`: UIDs of pods that were gone since the last set.
 
     The cost is linear in the two sets of that source; a pod that is the same object as last time costs one look-up.
     """
     before = desire.sources.get(source, {})
     unique, duplicates = _without_duplicates(pods)
     changes: list[PodChanged] = []
-    now = {uid: _taken(before.get(uid), source, read, now_wall_ns, changes) for uid, read in unique.items()}
+    now: dict[str, SourcePod] = {}
+    for uid, read in unique.items():
+        known = before.get(uid)
+        if known is not None and uid in anew:
+            now[uid] = _added(source, read, now_wall_ns, changes, anew=True)
+        else:
+            now[uid] = _taken(known, source, read, now_wall_ns, changes)
     changes += [PodChanged(Operation.REMOVE, old.pod, source) for uid, old in before.items() if uid not in now]
     first = source not in desire.sources
     return Merged(Desire({**desire.sources, source: now}), _in_telling_order(changes), duplicates, first)
@@ -245,10 +253,7 @@ def _taken(known: SourcePod | None, source: str, read: Pod, now_wall_ns: int, ch
     Appends a change to `changes`.
     """
     if known is None:
-        local = {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)}
-        pod = _with_annotations(read, {**read.metadata.annotations, **local})
-        changes.append(PodChanged(Operation.ADD, pod, source))
-        return SourcePod(read, pod)
+        return _added(source, read, now_wall_ns, changes)
     operation = None if read is known.read else compare(known.read, read)
     if operation is None:
         return known
@@ -258,6 +263,13 @@ def _taken(known: SourcePod | None, source: str, read: Pod, now_wall_ns: int, ch
         annotations = {**read.metadata.annotations, **local}
     pod = _with_annotations(read, annotations)
     changes.append(PodChanged(operation, pod, source))
+    return SourcePod(read, pod)
+
+
+def _added(source: str, read: Pod, now_wall_ns: int, changes: list[PodChanged], *, anew: bool = False) -> SourcePod:
+    local = {CONFIG_SOURCE: source, CONFIG_SEEN: fixed_width_time(now_wall_ns)}
+    pod = _with_annotations(read, {**read.metadata.annotations, **local})
+    changes.append(PodChanged(Operation.ADD, pod, source, anew))
     return SourcePod(read, pod)
 
 

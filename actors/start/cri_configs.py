@@ -22,16 +22,19 @@ from actors.model.expansion import ExpansionTooLongError, expand_all
 from actors.model.id_ranges import IdRange
 from actors.model.observed import ObservedContainer, ObservedPod
 from actors.model.refusal import ContainerRefusedError
+from actors.start.devices import NO_SETUP, setup_cdi, setup_devices, setup_mounts
 from actors.start.environment import NO_SOURCES, Sources, environment, outline_of
 from actors.start.mounts import MountAbilities, VolumesInside, agent_volumes, container_devices, container_mounts
 from actors.start.names import pod_hostname
 from actors.start.resources import ResourceRules, container_resources, pod_overhead, pod_sum
 from actors.start.security import apparmor_note, container_security, sandbox_security
+from actors.start.shares import NO_SHARE, ContainerShare, with_share, without_quota
 from config.objects import Container, EphemeralContainer, Pod
 from config.pods.identity import is_critical, is_sidecar
 from config.pods.once_per_spec import OncePerSpecAnd
 from runtime.cri.identity import container_annotations, container_labels, pod_labels
 from runtime.cri.messages import (
+    CDIDevice,
     ContainerConfig,
     ContainerMetadata,
     DNSConfig,
@@ -48,6 +51,7 @@ from runtime.cri.messages import (
     Protocol,
     Signal,
 )
+from runtime.device_plugins.capability import DeviceSetup
 from runtime.logs.pod_logs import log_path
 
 MESSAGE_LIMIT_BYTES = 4096
@@ -70,10 +74,12 @@ def sandbox_config(
     cgroup_parent: str = "",
     rules: ResourceRules = _DEFAULT_RULES,
     ids: IdRange | None = None,
+    no_quota: bool = False,
 ) -> PodSandboxConfig:
     """`dns` None: the runtime chooses the resolver.
 
-    `cgroup_parent` empty: the runtime chooses the cgroup. `ids`: of the pod's user namespace.
+    `cgroup_parent` empty: the runtime chooses the cgroup. `ids`: of the pod's user namespace. `no_quota`: it has CPUs
+    for itself.
 
     Raises ContainerRefusedError for what this agent cannot honour.
     """
@@ -92,7 +98,7 @@ def sandbox_config(
             security_context=of_spec.security,
             sysctls=of_spec.sysctls,
             overhead=of_spec.overhead,
-            resources=of_spec.resources,
+            resources=without_quota(of_spec.resources) if no_quota else of_spec.resources,
         ),
     )
 
@@ -173,6 +179,10 @@ class ContainerNodeRules(msgspec.Struct, frozen=True):
     """Whether pods choose their stop signals (feature gate ContainerStopSignals)."""
     restart_all: bool = True
     """Whether one container's end may restart all (feature gate RestartAllContainersOnContainerExits)."""
+    device_messages: bool = True
+    """Whether a status shows the words of drivers (feature gate ResourceHealthStatusMessage)."""
+    image_volume_refs: bool = False
+    """Whether a status shows the ids of images in volumes (feature gate ImageVolumeWithDigest)."""
 
 
 class Making(msgspec.Struct, frozen=True):
@@ -199,22 +209,32 @@ class Making(msgspec.Struct, frozen=True):
     target_id: str = ""
     ids: IdRange | None = None
     """The ids of the pod's user namespace."""
+    share: ContainerShare = NO_SHARE
+    setup: DeviceSetup = NO_SETUP
+    """For its devices of plugins."""
+    claimed: tuple[CDIDevice, ...] = ()
+    """The devices of its claims."""
 
 
 def container_config(pod: Pod, container: Container, making: Making, node: ContainerNodeRules) -> ContainerConfig:
     """The whole message. Raises ContainerRefusedError."""
     outline = outline_of(pod, container)
     path = outline.path
-    variables = environment(pod, container, path, making.sources)
+    own = environment(pod, container, path, making.sources)
+    variables = {**making.setup.env, **own} if making.setup.env else own
     file = message_file(pod, container, making.attempt, node)
+    notes = container_annotations(
+        pod, outline.notes, making.attempt, termination_file=file, back_off_ns=making.back_off_ns
+    )
     return ContainerConfig(
         metadata=ContainerMetadata(name=container.name, attempt=making.attempt),
         image=ImageSpec(image=making.image.id or container.image, user_specified_image=container.image),
         command=_words(container.command, variables, f"{path}.command"),
         args=_words(container.args, variables, f"{path}.args"),
         working_dir=container.working_dir or "",
-        envs=_envs_of(pod, container, variables, making.sources),
-        mounts=container_mounts(
+        envs=_envs(variables) if making.setup.env else _envs_of(pod, container, variables, making.sources),
+        mounts=(setup_mounts(making.setup) if making.setup.mounts else ())
+        + container_mounts(
             container,
             path,
             VolumesInside(
@@ -230,11 +250,11 @@ def container_config(pod: Pod, container: Container, making: Making, node: Conta
             variables=variables,
             ids=making.ids,
         ),
-        devices=container_devices(pod, container, path, making.host_paths),
+        devices=(setup_devices(making.setup) if making.setup.devices else ())
+        + container_devices(pod, container, path, making.host_paths),
+        CDI_devices=(setup_cdi(making.setup) if making.setup.cdi else ()) + making.claimed,
         labels=container_labels(pod, container, making.sandbox_attempt),
-        annotations=container_annotations(
-            pod, outline.notes, making.attempt, termination_file=file, back_off_ns=making.back_off_ns
-        ),
+        annotations=making.setup.annotations | notes if making.setup.annotations else notes,
         log_path=log_path(container.name, making.attempt),
         stdin=bool(container.stdin),
         stdin_once=bool(container.stdin_once),
@@ -290,6 +310,7 @@ def _linux_of(
         image.username,
         making.target_id,
         making.ids,
+        making.share,
     )
     return _linux.of(pod.spec, (container, node), facts, lambda: _linux_anew(pod, container, path, making, node))
 
@@ -297,8 +318,9 @@ def _linux_of(
 def _linux_anew(
     pod: Pod, container: Container, path: str, making: Making, node: ContainerNodeRules
 ) -> LinuxContainerConfig:
+    resources = container_resources(pod, container, node.resources)
     return LinuxContainerConfig(
-        resources=container_resources(pod, container, node.resources),
+        resources=resources if making.share == NO_SHARE else with_share(resources, making.share),
         security_context=container_security(
             pod,
             container,

@@ -55,6 +55,8 @@ class NeededObject(msgspec.Struct, frozen=True):
 
 
 # Volumes that name a secret with credentials in `secret_ref` (spec 8.9).
+KEYS_SHOWN = 10
+"""Of an object that lacks the key that is wanted."""
 _WITH_SECRET_REF = ("cephfs", "cinder", "flex_volume", "iscsi", "rbd", "scale_io", "storageos")
 
 
@@ -330,8 +332,17 @@ def _key(data: Data | None, key: str, optional: bool | None, whose: str, path: s
     if data is None:
         return None
     if key not in data and not optional:
-        raise ContainerRefusedError(path, f"couldn't find key {key} in {whose}")
+        raise ContainerRefusedError(path, f"couldn't find key {key} in {whose}; {_keys_of(data)}")
     return data.get(key)
+
+
+def _keys_of(data: Data) -> str:
+    """The keys that are there: a misspelt one is found at a glance."""
+    if not data:
+        return "it has no keys"
+    first = sorted(data)[:KEYS_SHOWN]
+    more = f" and {len(data) - len(first)} more" if len(data) > len(first) else ""
+    return f"its keys are {', '.join(first)}{more}"
 
 
 def _from_file(sources: Sources, origin: FileKeySelector, path: str, files: dict[str, Mapping[str, str]]) -> str | None:

@@ -51,10 +51,13 @@ def short_hostname(pod: Pod) -> str:
 
 
 def pod_domain(pod: Pod, cluster_domain: str) -> str:
-    """The domain of the host name; empty without a subdomain."""
+    """The domain of the host name; empty without a subdomain.
+
+    Without a domain of the cluster it ends with a dot, as a kubelet writes it.
+    """
     if not pod.spec.subdomain or pod.spec.hostname_override:
         return ""
-    return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}".rstrip(".")
+    return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}"
 
 
 def _cut(name: str) -> str:

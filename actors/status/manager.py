@@ -7,8 +7,9 @@ the workers send their statuses again.
 With an API server, differences are written as a patch (`merge.py`, `patch.py`). Each pod has at most one write under
 way, and their total is bounded. A write always carries the newest status, so several changes of one pod become one.
 Writes wait in order of urgency; a pod that is just starting is held back for a while. While the API server does not
-answer, one write at a time tries it, with growing pauses. A write that gets no answer while others do is tried again
-like one that was refused, and holds up nobody. Nothing is lost: afterwards each pod that differs is written once.
+answer, one write at a time tries it, with growing pauses. A write that alone gets no answer, or an internal error, is
+tried again like one that was refused. It holds up nobody. Nothing is lost: afterwards each pod that differs is written
+once.
 
 When the worker of a pod with a deletion timestamp has finished (`PodFinished`), its object is deleted with grace 0 and
 its UID. The object of a static pod is its mirror pod, which `MirrorPodActor` reports; without one nothing is written.
@@ -16,13 +17,14 @@ its UID. The object of a static pod is its mirror pod, which `MirrorPodActor` re
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import ClassVar
 
 import msgspec
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, handles, outcome_of
+from actors.messages.events import pod_event
+from actors.messages.history import HistoryKind, note_of
 from actors.messages.images import PodWaitedForImage
 from actors.messages.mirrors import MirrorPodSeen
 from actors.messages.pods import ListPods
@@ -84,10 +86,19 @@ class StatusManagerActor(Actor):
     max_effects: ClassVar[int] = MAX_WRITES
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, sync_loop: ActorRef, api: Api | None = None, meters: Meters = UNMEASURED) -> None:
+    def __init__(
+        self,
+        sync_loop: ActorRef,
+        api: Api | None = None,
+        meters: Meters = UNMEASURED,
+        events: ActorRef | None = None,
+        historian: ActorRef | None = None,
+    ) -> None:
         super().__init__()
         self._sync_loop = sync_loop
         self._api = api
+        self._events = events
+        self._historian = historian
         self._pods: dict[str, Published] = {}
         self._mirrors: dict[str, Pod] = {}
         self._early: dict[str, Pod] = {}
@@ -100,7 +111,7 @@ class StatusManagerActor(Actor):
         self._answered_ns: int | None = None
         """The time of the last answer to a write."""
         self._silent: set[str] = set()
-        """UIDs of pods whose writes have got no answer since."""
+        """UIDs of pods whose writes have failed at the server since."""
         self._not_before_ns = 0
         self._alarm_ns: int | None = None
         """When the next `WriteDue` comes."""
@@ -165,9 +176,8 @@ class StatusManagerActor(Actor):
         self._measures.changed(pod, known.status, status, self.wall_ns())
         known.status = status
         known.version += 1
-        log = self.log
-        if log.isEnabledFor(logging.DEBUG):
-            log.debug("pod %s: status %d, phase %s", display_name(pod), known.version, status.phase)
+        meta = pod.metadata
+        self.log.debug("pod %s/%s: status %d, phase %s", meta.namespace, meta.name, known.version, status.phase)
         return True
 
     @handles(PodReconciled)
@@ -350,7 +360,7 @@ class StatusManagerActor(Actor):
         if error is None or not (error.outcome_unknown or error.code == 429):
             self._pause_ns, self._answered_ns = 0, self.now_ns()
             self._silent.clear()
-        elif not (alone := self._hangs_alone(message.uid, error)):
+        elif not (alone := self._fails_alone(message.uid, error)):
             self._pause(error)
         known = self._pods.get(message.uid)
         if known is not None:
@@ -391,12 +401,29 @@ class StatusManagerActor(Actor):
                 self.log.debug("pod %s: %s", display_name(known.pod), error)
             elif str(error) != known.refused:
                 known.refused = str(error)
-                how = "gets no answer" if alone else "is refused"
+                answered = error.reason != TIMEOUT
+                how = "is refused" if answered else "gets no answer"
                 self.log.warning("the status of pod %s %s: %s", display_name(known.pod), how, error)
+                if answered:
+                    self._say_refused(known.pod, known.refused)
+            if not (error.reason == TIMEOUT or error.conflict):
+                self._measures.refused(error.code)
 
-    def _hangs_alone(self, uid: str, error: ApiError) -> bool:
-        """Whether only this write gets no answer, while others do or none is tried: no other waits for it."""
-        if error.reason != TIMEOUT:
+    def _say_refused(self, pod: Pod, why: str) -> None:
+        """The API shows an older status from now on, which nobody could see in it."""
+        if self._events is not None:
+            self._events.tell(pod_event(pod, "Warning", "FailedStatusUpdate", f"the status is refused: {why}"))
+        if self._historian is not None:
+            text = "the API server refuses the pod's status, so it shows an older one; it is sent again every 10 s"
+            self._historian.tell(note_of(pod, HistoryKind.FAILURE, text, why, self.wall_ns()))
+
+    def _fails_alone(self, uid: str, error: ApiError) -> bool:
+        """Whether this write fails at the server alone, while others do not or none is tried.
+
+        No other waits for it. It gets no answer, or an internal error. A real server says 500 where a pod is too large
+        for etcd.
+        """
+        if not (error.reason == TIMEOUT or error.code == 500):
             return False
         once_more, answered_ns = self._silent == {uid}, self._answered_ns
         self._silent.add(uid)

@@ -25,6 +25,7 @@ from actors.messages.mirrors import StaticPodGone, StaticSourcesReady
 from actors.messages.pods import (
     AnnounceYourself,
     Operation,
+    PodCameBack,
     PodChanged,
     PublishAgain,
     SourceReady,
@@ -105,6 +106,8 @@ class SyncLoopActor(Actor):
 
     def on_start(self) -> None:
         self._number = self.now_ns()
+        for static in ("", "true"):
+            self._services.meters.count(names.RESTARTED_PODS, static, by=0)  # a kubelet shows both from its start
         # Workers outlive a restart of this actor. Until the sources have spoken again, nobody desires their pods.
         for uid, worker in self.children.items():
             # Earlier counts of lives are lost, and none of their numbers may be used again.
@@ -165,11 +168,16 @@ class SyncLoopActor(Actor):
                 self.remove(uid, entry)
         elif entry is None or not entry.has_begun():
             self._begin(uid, entry, change)
-        elif entry.is_ending() or _is_renamed_while_it_runs(entry, pod):
+        elif change.anew and entry.worker is None:
+            self.remove(uid, entry)
+            self._begin(uid, None, change)
+        elif entry.is_ending() or change.anew or _is_renamed_while_it_runs(entry, pod):
             self._services.meters.count(names.RESTARTED_PODS, "true" if entry.static else "")
             if not entry.is_ending():
                 self.remove(uid, entry)
             entry.restart = pod
+            if entry.worker is not None:
+                entry.worker.tell(PodCameBack())
             entry.source = change.source
         else:
             self._update(uid, entry, change)

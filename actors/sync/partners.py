@@ -66,7 +66,7 @@ class Partners:
         if known is None:
             return
         to = self._services
-        for owner in (to.container_gc, to.volumes, to.resources, to.image_gc, to.cgroups):
+        for owner in (to.container_gc, to.volumes, to.resources, to.image_gc, to.cgroups, to.resource_claims):
             if owner is not None:
                 owner.tell(known)
         self._sync_loop.after(KNOWN_PODS_NS, TellKnownPods())

@@ -27,6 +27,7 @@ from actors.volumes.plan import DEVICE_STEP, TAKING_DOWN, Do, VolumeStep
 from config.objects import Pod
 from config.pods.identity import is_critical
 from config.pods.volume_sources import VOLUME_SOURCES
+from runtime.api.token_bucket import SHARE, PodShares, TokenBucket
 from runtime.volumes.capability import LocatedVolume, NodeVolumes, Say, VolumeFailedError, VolumePlace
 
 SECOND_NS = 1_000_000_000
@@ -47,6 +48,12 @@ A lane lets four calls of a key hang; the fourth must be one that takes somethin
 """
 REMOVALS_AT_ONCE = 4
 """The same for calls that take something down."""
+PACE_PER_SECOND, AT_ONCE = 250, 256
+"""A pod has this many calls at once, and then so many a second.
+
+A call takes about a millisecond of the processor, and all pods share one interpreter. At full speed 5,000 volumes take
+most of it for seconds.
+"""
 LOCAL_PLUGINS = tuple(kind.plugin for kind in VOLUME_SOURCES.values() if kind.served and not kind.remote)
 
 _HANGS = (
@@ -153,6 +160,12 @@ class VolumeCallEnded(Message, frozen=True):
     found: tuple[LocatedVolume, ...] = ()
 
 
+class CallsDue(Message, frozen=True):
+    """To the actor itself: begin the work of calls of a pod that had had its share."""
+
+    uid: str
+
+
 class LookForLate(Message, frozen=True):
     """To the actor itself: a call may be late."""
 
@@ -173,6 +186,9 @@ class VolumeCalls:
         """How many calls are under way, those that are late included."""
         self._hanging: Counter[Window] = Counter()
         """How many of those are late."""
+        self._shares = PodShares(TokenBucket(SHARE * PACE_PER_SECOND, SHARE * AT_ONCE))
+        self._resting: dict[str, list[VolumeCall]] = {}
+        """By pod: the calls that wait for its share to come back."""
         self._number = 0
         self._watched = False
         """A timer is set for the first call that is not late yet."""
@@ -198,7 +214,23 @@ class VolumeCalls:
         _count(self._in_window, call.window, 1)
         if not self._watched:
             self._watch()
-        self._actor.begin(partial(self._submit, call), partial(_ended, number, step))
+        self._begin_in_turn(call)
+
+    def due(self, message: CallsDue) -> None:
+        """Begin the work of the calls of a pod that had to wait."""
+        for call in self._resting.pop(message.uid):
+            self._begin_in_turn(call)
+
+    def _begin_in_turn(self, call: VolumeCall) -> None:
+        uid, now_ns = call.uid, self._actor.now_ns()
+        if uid in self._resting:
+            self._resting[uid].append(call)
+        elif not uid or self._shares.take(uid, now_ns):
+            self._actor.begin(partial(self._submit, call), partial(_ended, call.number, call.step))
+        else:
+            self._resting[uid] = [call]
+            wait_ns = self._shares.wait_ns(uid, now_ns, spare=MAKES_AT_ONCE - 1)
+            self._actor.after(wait_ns, CallsDue(uid))  # a timer, because its message is never refused
 
     def ended(self, message: VolumeCallEnded) -> VolumeCall:
         """Remove and return the call that has ended."""

@@ -41,6 +41,7 @@ from actors.messages.volumes import (
 from actors.volumes.actual import ActualWorld, Device, PodDirectory, VolumeProblem
 from actors.volumes.books import VolumeBooks
 from actors.volumes.calls import (
+    CallsDue,
     LookForLate,
     VolumeCall,
     VolumeCallEnded,
@@ -307,6 +308,11 @@ class VolumeReconcilerActor(Actor):
                 self.log.warning("%s cannot be unstaged: %s", step.key, thing.trouble.text)
         self._after(call, device, came_late=call.late)
         self._making.go_on()
+
+    @handles(CallsDue)
+    def calls_due(self, message: CallsDue) -> None:
+        """Bound: the calls of a pod that are under way at once."""
+        self._calls.due(message)
 
     @handles(LookForLate)
     def look_for_late(self, _: LookForLate) -> None:

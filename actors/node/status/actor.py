@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
+from actors.messages.devices import DeviceAmountsObserved
 from actors.messages.events import RecordEvent
 from actors.messages.node import (
     DiskObserved,
@@ -34,6 +35,7 @@ from actors.messages.node import (
     NodeProblemObserved,
     NodeSeen,
     NodeStatusStarted,
+    RefusedOwnersObserved,
     RuntimeDescribed,
     RuntimeListed,
     SayNodeAgain,
@@ -250,6 +252,12 @@ class NodeStatusActor(Actor):
         self._learn(pressures=message)
         self._consider()
 
+    @handles(RefusedOwnersObserved)
+    def refused_owners(self, message: RefusedOwnersObserved) -> None:
+        """Work: constant."""
+        self._learn(refused=message)
+        self._consider()
+
     @handles(NodeProblemObserved)
     def trouble(self, message: NodeProblemObserved) -> None:
         """Work: constant."""
@@ -276,6 +284,16 @@ class NodeStatusActor(Actor):
         """Work: constant."""
         self._learn(drivers=message)
         self._publish_soon()
+
+    @handles(DeviceAmountsObserved)
+    def device_amounts(self, message: DeviceAmountsObserved) -> None:
+        """Publish soon: pods wait for devices.
+
+        Work: the resources with a plugin.
+        """
+        if message != self._seen.devices:
+            self._learn(devices=message)
+            self._publish_soon()
 
     @handles(TellConditions)
     def tell_conditions(self, _: TellConditions) -> tuple[ConditionVerdict, ...]:

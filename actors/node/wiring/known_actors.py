@@ -17,6 +17,7 @@ from actors.cluster.pod_certificates import PodCertificatesActor
 from actors.cluster.token import TokenActor
 from actors.cluster.trust_bundles import TrustBundlesActor
 from actors.containers.gc import ContainerGCActor
+from actors.devices.registrar import DevicePluginsActor
 from actors.events.historian import HistorianActor
 from actors.events.recorder import EventRecorderActor
 from actors.eviction.manager import EvictionActor
@@ -36,6 +37,8 @@ from actors.node.status.lease import NodeLeaseActor
 from actors.pleg.pleg import PlegActor
 from actors.pleg.runtime_monitor import RuntimeMonitorActor
 from actors.resources.cgroups.actor import CgroupActor
+from actors.resources.claims.owner import ResourceClaimsActor
+from actors.resources.claims.slices import ResourceSlicesActor
 from actors.resources.manager import ResourceManagerActor
 from actors.resources.user_namespaces import UserNamespaceActor
 from actors.sources.mirror_pods import MirrorPodActor
@@ -99,6 +102,11 @@ class KnownActors:
         self.user_namespaces = known(UserNamespaceActor, "user-namespaces")
         self.pod_cidr = known(PodCidrActor, "pod-cidr")
         self.resources = known(ResourceManagerActor, "resources")
+        has_devices = can.device_plugins is not None and can.device_file is not None
+        self.device_plugins = perhaps(has_devices, DevicePluginsActor, "device-plugins")
+        has_dra = has_api and can.dra_drivers is not None and can.claim_file is not None
+        self.resource_claims = perhaps(has_dra, ResourceClaimsActor, "resource-claims")
+        self.resource_slices = perhaps(has_dra, ResourceSlicesActor, "resource-slices")
         self.mirror_pods = perhaps(has_api, MirrorPodActor, "mirror-pods")
         self.node_lease = perhaps(has_api, NodeLeaseActor, "node-lease")
         self.claims = perhaps(has_api, ClaimsActor, "claims")

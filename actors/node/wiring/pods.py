@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from actors.node.wiring.known_actors import Wiring
 from actors.pod.services import PodServices
+from actors.resources.shares.settings import are_in_use
 from actors.sources.api import ApiSourceActor
 from actors.sources.push import PushSourceActor, PushTools
 from actors.sources.static import Decode, FileSourceActor, decoder_of
@@ -59,6 +60,9 @@ def _services(node: Wiring, began_ns: int) -> PodServices:
         began_ns=began_ns,
         pulls=None if node.pull_book is None else node.pull_book.known,
         has_cluster=can.api is not None,
+        gives_shares=can.share_files is not None and are_in_use(plan.configuration),
+        device_plugins=actors.device_plugins,
+        resource_claims=actors.resource_claims,
         mirrors=actors.mirror_pods,
         meters=can.meters,
         tracer=can.tracer,

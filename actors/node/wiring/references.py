@@ -8,6 +8,8 @@ from actors.cluster.pod_certificates import PodCertificatesActor
 from actors.cluster.token import TokenActor
 from actors.cluster.trust_bundles import TrustBundlesActor
 from actors.node.wiring.known_actors import Wiring, present
+from actors.resources.claims.owner import ResourceClaimsActor
+from actors.resources.claims.slices import ResourceSlicesActor
 from actors.volumes.claims.claims import ClaimsActor
 from actors.volumes.contexts import ContextRules
 from actors.volumes.plugins.csi_node import CsiNodeActor
@@ -60,6 +62,7 @@ def start_references(node: Wiring) -> None:
         node=actors.node_status,
         sync_loop=actors.sync_loop,
     )
+    _start_claims(node)
     _start_drivers(node)
     if actors.claims is not None and node.references is not None:
         node.make(
@@ -90,6 +93,24 @@ def start_references(node: Wiring) -> None:
         )
 
 
+def _start_claims(node: Wiring) -> None:
+    can, actors = node.can, node.actors
+    if node.api is None or node.references is None or can.dra_drivers is None or can.claim_file is None:
+        return
+    if actors.resource_claims is not None:
+        node.make(
+            actors.resource_claims,
+            ResourceClaimsActor,
+            api=node.references,
+            drivers=can.dra_drivers,
+            file=can.claim_file,
+            shows_health=node.plan.gates.enabled("ResourceHealthStatus"),
+            meters=can.meters,
+        )
+    if actors.resource_slices is not None:
+        node.make(actors.resource_slices, ResourceSlicesActor, api=node.api, node=node.name)
+
+
 def _start_drivers(node: Wiring) -> None:
     can, actors = node.can, node.actors
     if actors.csi_node is None or actors.plugins is None or can.plugin_sockets is None or can.drivers is None:
@@ -110,4 +131,7 @@ def _start_drivers(node: Wiring) -> None:
         drivers=can.drivers,
         csi_node=actors.csi_node,
         listeners=present(actors.claims),
+        device_plugins=actors.device_plugins,
+        dra=can.dra_drivers,
+        dra_listeners=present(actors.resource_claims, actors.resource_slices),
     )

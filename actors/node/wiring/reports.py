@@ -37,7 +37,15 @@ def start_reports(node: Wiring) -> None:
         )
     events_api = None if can.api is None else can.api.events
     node.make(actors.events, EventRecorderActor, api=events_api, node_name=node.name)
-    node.make(actors.status_manager, StatusManagerActor, sync_loop=actors.sync_loop, api=node.api, meters=can.meters)
+    node.make(
+        actors.status_manager,
+        StatusManagerActor,
+        sync_loop=actors.sync_loop,
+        api=node.api,
+        meters=can.meters,
+        events=actors.events,
+        historian=actors.historian,
+    )
 
 
 def _start_node_status(node: Wiring) -> None:
@@ -67,7 +75,14 @@ def _start_node_status(node: Wiring) -> None:
         expected=actors.resources,
         meters=can.meters,
         # Actors that report only changes: they are asked to report again after a restart.
-        informants=present(actors.csi_node, actors.eviction, actors.shutdown, actors.volume_reconciler),
+        informants=present(
+            actors.csi_node,
+            actors.device_plugins,
+            actors.eviction,
+            actors.resources,
+            actors.shutdown,
+            actors.volume_reconciler,
+        ),
     )
 
 

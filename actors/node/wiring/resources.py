@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actors.devices.registrar import DevicePluginsActor
 from actors.eviction.manager import EvictionActor
 from actors.eviction.memory_notifier import MemoryNotifierActor, memory_marks
 from actors.eviction.steps import EvictionTools
@@ -17,8 +18,10 @@ from actors.resources.cgroups.actor import CgroupActor
 from actors.resources.cgroups.book import CgroupBook
 from actors.resources.cgroups.making import CgroupTools
 from actors.resources.cgroups.plan import cgroup_plan
+from actors.resources.device_keeper import DeviceSettings
 from actors.resources.manager import ResourceManagerActor
 from actors.resources.resize.infeasible import ResizeRules
+from actors.resources.share_keeper import ShareSettings
 from actors.resources.user_namespaces import UserNamespaceActor
 
 
@@ -70,9 +73,41 @@ def start_shortages(node: Wiring) -> None:
         node.make(actors.shutdown, ShutdownActor, tools=tools, groups=groups, node_name=node.name, path=path)
 
 
+def start_device_plugins(node: Wiring) -> None:
+    """The socket for registrations serves before the node is Ready."""
+    actors, plugins = node.actors, node.can.device_plugins
+    if actors.device_plugins is not None and plugins is not None:
+        node.make(
+            actors.device_plugins,
+            DevicePluginsActor,
+            plugins=plugins,
+            listener=actors.resources,
+            node=actors.node_status,
+            meters=node.can.meters,
+        )
+
+
+def _device_settings(node: Wiring) -> DeviceSettings | None:
+    actors, file = node.actors, node.can.device_file
+    if actors.device_plugins is None or file is None:
+        return None
+    return DeviceSettings(
+        file=file,
+        plugins=actors.device_plugins,
+        patience_ns=node.plan.device_patience_ns,
+        node=actors.node_status,
+        any_node=node.configuration.topology_manager_policy == "none",
+        shows_health=node.plan.gates.enabled("ResourceHealthStatus"),
+        says_why=node.plan.gates.enabled("ResourceHealthStatusMessage"),
+    )
+
+
 def start_resources(node: Wiring) -> None:
     can, facts, configuration, actors = node.can, node.plan.facts, node.configuration, node.actors
     gates = node.plan.gates
+    shares = None
+    if can.share_files is not None:
+        shares = ShareSettings(configuration, gates, can.host, can.share_files, facts.root_directory)
     node.make(actors.pod_cidr, PodCidrActor, cri=can.cri)
     node.make(
         actors.user_namespaces,
@@ -94,6 +129,8 @@ def start_resources(node: Wiring) -> None:
         cgroups=actors.cgroups,
         node=actors.node_status,
         eviction=actors.eviction,
+        shares=shares,
+        devices=_device_settings(node),
         resize_rules=ResizeRules(
             containers=facts.rules.resources,
             cpu_policy=configuration.cpu_manager_policy,

@@ -6,6 +6,8 @@ sandbox or container waits for the answer, which names the cgroup.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from actors.kernel import handles
 from actors.messages.admission import (
     AdmissionWaits,
@@ -22,8 +24,10 @@ from actors.pod.view import PodView, Question
 from actors.pod_status.api_status import Forced
 from actors.pod_status.conditions import FAILED
 from actors.resources.read_ahead import read_ahead
+from actors.resources.shares.wanted import wanted_of
 from actors.resources.verdict import PREFIX, counted_reason
 from config.objects import Pod
+from config.values.quantity import QuantityError
 from runtime.metrics import kubelet as names
 
 
@@ -72,6 +76,9 @@ class PodAdmission:
         if self._question.may_ask():
             self._used = runs
             read_ahead(pod, self._services.node.abilities)
+            if self._services.gives_shares:
+                with suppress(QuantityError):
+                    wanted_of(pod)
             self._services.resources.tell(AdmitPod(self._worker.ref, pod, runs, self._view.runtime.groups_policy))
 
     # --- answers ----------------------------------------------------------------------------------------------------

@@ -27,6 +27,9 @@ from actors.pod.post_starts import PostStarts
 from actors.pod.references import PodReferences
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
+from actors.pod.steps.claims import PodResourceClaims
+from actors.pod.steps.cpus import PodCpus
+from actors.pod.steps.devices import PodDevices
 from actors.pod.steps.images import ImageRefusedError, PodImages, WantedImage, refused_image
 from actors.pod.troubles import ToldError
 from actors.pod.view import PodView
@@ -46,6 +49,7 @@ from actors.pod_rules.container_start import (
 )
 from actors.pod_status.api_status import pod_ips
 from actors.start.cri_configs import Making, container_config, message_file, target_id
+from actors.start.devices import NO_SETUP
 from actors.start.environment import Data, Outline, Sources, outline_of
 from actors.start.names import (
     HOSTS_LIMIT_BYTES,
@@ -56,9 +60,12 @@ from actors.start.names import (
     pod_hosts,
 )
 from actors.start.security import with_groups
+from actors.start.shares import NO_SHARE
 from config.credentials.masked import masked
 from config.objects import Container, Pod
 from config.pods.identity import display_name, field_path
+from config.pods.requests import has_domain_requests
+from config.pods.resource_claims import has_claims
 from runtime.cri import CriError
 from runtime.cri.messages import ContainerConfig, Image, ImageSpec
 from runtime.logs.pod_files import StartFiles
@@ -111,6 +118,9 @@ class ContainerStarts:
         mounts: PodMounts,
         stops: ContainerStops,
         post_starts: PostStarts,
+        devices: PodDevices,
+        claims: PodResourceClaims,
+        cpus: PodCpus | None,
     ) -> None:
         self._worker = worker
         self._services = services
@@ -122,6 +132,9 @@ class ContainerStarts:
         self.mounts = mounts
         self._stops = stops
         self._post_starts = post_starts
+        self._devices = devices
+        self._claims = claims
+        self._cpus = cpus
         self._lives = view.start_lives
         self._present: dict[str, None] = {}
         """Containers whose image was reported as present since they were last created."""
@@ -130,6 +143,8 @@ class ContainerStarts:
         """Start the containers. Raises the first CriError when all have been tried."""
         if this.place is None:
             return CONTINUE
+        if this.actions.starts and has_domain_requests(this.pod.spec) and (wait := self._devices.wait()) is not None:
+            return wait
         failure: CriError | None = None
         ending = self._stops.not_gone() if self._stops.ends else ()
         for start in this.actions.starts:
@@ -150,6 +165,8 @@ class ContainerStarts:
     def busy(self) -> frozenset[str]:
         """Names of containers that wait for their image, for referenced objects, or for parts of their mounts."""
         waiting = self.images.pulling() | self._references.waiting()
+        if self._view.devices is not None:
+            waiting |= self._devices.announcing()
         return waiting | self.mounts.waiting() if self.mounts.waits else waiting
 
     def under_way(self, backing_off: Mapping[str, int]) -> StartsUnderWay:
@@ -269,6 +286,9 @@ class ContainerStarts:
             parts = self.mounts.of(pod, container, outline.path, sources) if container.volume_mounts else NO_PATHS
             if parts is None:
                 return Missing()
+            setup = NO_SETUP if self._view.devices is None else self._devices.setup(one.name, outline.path)
+            if setup is None:
+                return Missing()
             hosts = await self._hosts(pod, sources.pod_ips)
             one.attempt = await self._prepare(pod, start, hosts)
             one.config = container_config(
@@ -288,6 +308,9 @@ class ContainerStarts:
                     hosts_file=hosts[0] if hosts is not None else "",
                     ids=place.ids,
                     target_id=target_id(container, outline.path, self._view.seen()),
+                    share=NO_SHARE if self._cpus is None else self._cpus.of(pod, one.name),
+                    setup=setup,
+                    claimed=self._claims.devices_of(pod, container) if has_claims(pod) else (),
                 ),
                 self._services.node.rules,
             )
@@ -332,6 +355,8 @@ class ContainerStarts:
             return self._failed_to(CREATE_ERROR, one, failure)
         self._present.pop(one.name, None)
         self.images.created(one.pod, one.container)
+        if self._cpus is not None:
+            self._cpus.begins(one.pod, one.name)
         self._view.say("Normal", "Created", "Container created", one.name)
         return Created(made)
 

@@ -33,8 +33,10 @@ from actors.pod_rules.lifecycle import is_termination_requested
 from actors.pod_rules.restart_all import in_progress
 from actors.pod_rules.restart_rules import coming_again
 from actors.pod_status.api_status import NO_WAITING, NOT_FORCED, compute_pod_status, family_differs
+from actors.pod_status.claim_health import with_claim_health
 from actors.pod_status.conditions import TERMINAL
 from actors.pod_status.container_statuses import ContainerWaiting
+from actors.pod_status.device_health import with_device_health
 from actors.pod_status.final import final_status
 from actors.start.cri_configs import (
     LOG_TAIL_BYTES,
@@ -205,9 +207,10 @@ class PodLook:
         if view.decided.killed:
             coming |= coming_again(pod, observed, view.decided.killed)
         waiting, probes, forced = tuple(view.waiting.items()), self._probes.results, view.forced
-        published, node = view.published, view.node
+        published, node, devices = view.published, view.node, view.devices
         told, resizes = view.told, view.resizes
-        made_of = (pod, observed, waiting, probes, ended, forced, coming, node, told, resizes)
+        claimed = view.claimed
+        made_of = (pod, observed, waiting, probes, ended, forced, coming, node, told, resizes, devices, claimed)
         if published is not None:
             if published is self._computed and made_of == self._computed_from:
                 return published
@@ -215,7 +218,7 @@ class PodLook:
                 text = f"the host's address was {published.host_ip}, the node's first one is {node.ips[0]} now"
                 view.say("Warning", "HostIPsIPFamilyMismatch", text)
         self._computed_from = made_of
-        self._computed = status = compute_pod_status(
+        status = compute_pod_status(
             pod,
             observed,
             previous=published,
@@ -231,6 +234,11 @@ class PodLook:
             told=told,
             resizes=resizes,
         )
+        if devices is not None:
+            status = with_device_health(status, devices)
+        if claimed is not None:
+            status = with_claim_health(pod, status, claimed, messages=node.device_messages)
+        self._computed = status
         return status
 
     def _restarted_with_all(self, pod: Pod, observed: ObservedPod) -> frozenset[str]:

@@ -38,8 +38,10 @@ from actors.pod.resize_calls import ResizeCalls, ResizeError
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.admitted import PodAdmission
+from actors.pod.steps.cpus import PodCpus
 from actors.pod.view import PodView, Question
 from actors.pod_rules.resize import (
+    NOT_PINNED,
     ResizePlan,
     Told,
     Update,
@@ -120,7 +122,9 @@ class PodResize:
         observer: PodObserver,
         calls: PodCalls,
         admission: PodAdmission,
+        cpus: PodCpus | None = None,
     ) -> None:
+        self._cpus = cpus
         self._worker = worker
         self._services = services
         self._view = view
@@ -258,7 +262,16 @@ class PodResize:
         return self._plan(pod, observed).restarts
 
     def _plan(self, pod: Pod, observed: ObservedPod) -> ResizePlan:
-        return resize_plan(pod, observed, self._view.told, self._services.node.rules.resources)
+        return resize_plan(
+            pod, observed, self._view.told, self._services.node.rules.resources, self._without_quota(pod)
+        )
+
+    def _without_quota(self, pod: Pod) -> frozenset[str]:
+        return NOT_PINNED if self._cpus is None else self._cpus.without_quota(pod)
+
+    @property
+    def _is_pinned(self) -> bool:
+        return self._cpus is not None and self._cpus.is_pinned
 
     def _before(self, pod: Pod, observed: ObservedPod) -> Pod:
         """The pod with the resources that the runtime was told."""
@@ -294,7 +307,7 @@ class PodResize:
             for form in (pod, before):
                 if form is not None:
                     read_ahead(form, self._services.node.abilities)
-            self._services.cgroups.tell(ResizeCgroup(self._worker.ref, pod, before))
+            self._services.cgroups.tell(ResizeCgroup(self._worker.ref, pod, before, self._is_pinned))
         else:
             self.cgroup_resized(CgroupResized(before is not None))
 
@@ -325,6 +338,8 @@ class PodResize:
     async def _tell_sandbox(self, pod: Pod, observed: ObservedPod, progress: _Progress, *, both: bool) -> None:
         """Raises ResizeError."""
         before, rules = self._before(pod, observed), self._services.node.rules.resources
+        if self._is_pinned:
+            rules = msgspec.structs.replace(rules, cpu_quota=False)
         progress.whole = await self._runtime.tell_sandbox(before, pod, observed, progress.whole, rules, both=both)
 
     async def _update(self, pod: Pod, observed: ObservedPod, update: Update) -> None:
@@ -347,7 +362,7 @@ class PodResize:
         self._services.resources.tell(ResourcesActuated(self._view.uid, record_from(actuated(pod, observed, told))))
 
     def _finish_when_shown(self, pod: Pod, observed: ObservedPod, progress: _Progress) -> None:
-        if lacking := not_in_force(pod, observed, self._services.node.rules.resources):
+        if lacking := not_in_force(pod, observed, self._services.node.rules.resources, self._without_quota(pod)):
             for each in lacking:
                 self._observer.doubt(each)
             self._worker.after(SHOWN_NS, LookAgain(runtime=False), key="resize shown")

@@ -1,7 +1,8 @@
 """Step: make the sandbox, configured for the containers to start, unless a usable one exists.
 
-It first needs the ids of a user namespace, the cgroup of the pod, its resolver and its RuntimeClass, each from its
-owner. While the runtime makes the sandbox, `PodImages` looks at the images of the containers.
+It first needs the claims of devices, the ids of a user namespace, the cgroup of the pod, its resolver and its
+RuntimeClass, each from its owner. While the runtime makes the sandbox, `PodImages` looks at the images of the
+containers.
 
 `PodUsers` asks for the ids of a user namespace (spec 17.6). A pod that shares the users of the host asks for none.
 
@@ -26,6 +27,8 @@ from actors.pod.references import PodReferences
 from actors.pod.runtime import PodCalls, PodObserver
 from actors.pod.services import PodServices
 from actors.pod.steps.admitted import PodAdmission
+from actors.pod.steps.claims import PodResourceClaims
+from actors.pod.steps.cpus import PodCpus
 from actors.pod.steps.images import PodImages
 from actors.pod.troubles import ToldError
 from actors.pod.view import PodView, Question
@@ -35,6 +38,7 @@ from actors.start.mounts import mount_abilities
 from actors.start.names import ClusterResolver, Formed, Resolver, ResolverError
 from actors.start.security import with_groups
 from config.objects import Pod
+from config.pods.resource_claims import has_claims
 from runtime.cri import CriError
 from runtime.cri.messages import DNSConfig, PodSandboxConfig
 
@@ -170,7 +174,9 @@ class PodSandbox:
         calls: PodCalls,
         references: PodReferences,
         admission: PodAdmission,
+        claims: PodResourceClaims,
         images: PodImages,
+        cpus: PodCpus | None,
     ) -> None:
         self._worker = worker
         self._services = services
@@ -179,7 +185,9 @@ class PodSandbox:
         self._calls = calls
         self._references = references
         self._admission = admission
+        self._claims = claims
         self._images = images
+        self._cpus = cpus
         self.users = PodUsers(worker, services.ids)
         self._resolver = PodResolver(worker, services, view)
         self._is_change_said = False
@@ -199,12 +207,12 @@ class PodSandbox:
         pod, actions = this.pod, this.actions
         if not (actions.create_sandbox or actions.starts):
             return CONTINUE
-        if pod.spec.resource_claims:
-            return _without_devices()
+        if has_claims(pod) and (waits := self._claims.ready(this)) is not CONTINUE:
+            return waits
         try:
             given = await self._given(pod, anew=actions.create_sandbox)
         except ContainerRefusedError as refused:
-            return _refused(str(refused), NODE_RETRY_NS)
+            return _refused_at(refused, NODE_RETRY_NS)
         if isinstance(given, PassWait):
             return given
         try:
@@ -217,9 +225,10 @@ class PodSandbox:
                 cgroup_parent=given.cgroup_parent,
                 rules=self._services.node.rules.resources,
                 ids=given.ids,
+                no_quota=self._cpus is not None and self._cpus.is_pinned,
             )
         except ContainerRefusedError as refused:
-            return _refused(str(refused), SPEC_RETRY_NS)
+            return _refused_at(refused, SPEC_RETRY_NS)
         sandbox_id = actions.sandbox_id
         if actions.create_sandbox:
             handler = self._handler(this)
@@ -254,8 +263,10 @@ class PodSandbox:
             return PassWait(f"its RuntimeClass {name} is being asked for", "its sandbox is made then")
         if self.users.wanted(this.pod) and handler not in this.runtime.user_namespace_handlers:
             named = f"handler {handler!r}" if handler else "the default handler"
-            text = f"{_HOST_USERS}: {named} of the runtime does not support user namespaces"
-            return _refused(f"{text}; set hostUsers: true, or upgrade the runtime", SPEC_RETRY_NS)
+            text = (
+                f"{named} of the runtime does not support user namespaces; set hostUsers: true, or upgrade the runtime"
+            )
+            return _refused_at(ContainerRefusedError(_HOST_USERS, text), SPEC_RETRY_NS)
         return handler
 
     async def _make(self, this: PodPass, config: PodSandboxConfig, handler: str) -> str:
@@ -280,11 +291,9 @@ class PodSandbox:
         return sandbox_id
 
 
-def _without_devices() -> Refuse:
-    """The pod asks for devices of claims: it never runs without them."""
-    why = "$.spec.resourceClaims is not supported by this agent; run the pod on another node, or remove the field"
-    text = f"Failed to prepare dynamic resources: {why}"
-    return Refuse("FailedPrepareDynamicResources", why, "it is tried again", SPEC_RETRY_NS, text)
+def _refused_at(refused: ContainerRefusedError, retry_ns: int) -> Refuse:
+    """The sandbox cannot be made as the pod asks. Upstream's words come first: tools match the beginning."""
+    return _refused(f"{refused.reason} ({refused.path})", retry_ns)
 
 
 def _refused(why: str, retry_ns: int) -> Refuse:

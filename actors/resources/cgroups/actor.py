@@ -31,7 +31,7 @@ from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
 from actors.resources.cgroups.book import CgroupBook
 from actors.resources.cgroups.complaints import Complaints
-from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits, wider
+from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits, wider, without_quota
 from actors.resources.cgroups.making import AT_ONCE, TRY_AGAIN_NS, CgroupTools, GroupMaking, TryAgain
 from actors.resources.cgroups.operations import CgroupOperations, Ground, PodGroup
 from actors.resources.cgroups.outcomes import (
@@ -250,9 +250,10 @@ class CgroupActor(Actor):
             return
         pod, qos = message.pod, qos_class(message.pod)
         try:
-            limits = pod_limits(pod, qos, pod_requests(pod), self._plan.rules)
+            rules = without_quota(self._plan.rules) if message.pinned else self._plan.rules
+            limits = pod_limits(pod, qos, pod_requests(pod), rules)
             if (before := message.before) is not None:
-                limits = wider(limits, pod_limits(before, qos, pod_requests(before), self._plan.rules))
+                limits = wider(limits, pod_limits(before, qos, pod_requests(before), rules))
         except QuantityError as fault:
             message.worker.tell(CgroupResized(message.before is not None, str(fault)))
             return

@@ -40,6 +40,11 @@ class CgroupRules(msgspec.Struct, frozen=True):
     held_back: int | None = None
 
 
+def without_quota(rules: CgroupRules) -> CgroupRules:
+    """The rules for a pod that has CPUs for itself."""
+    return msgspec.structs.replace(rules, cpu_quota=False)
+
+
 class TierDemand(msgspec.Struct, frozen=True, gc=False):
     """The requests that a pod adds to its tier, in thousandths of a CPU and bytes of memory."""
 

@@ -16,7 +16,7 @@ from actors.messages.admission import AdmissionWaits, MakeCgroup, PodAdmitted
 from actors.messages.events import pod_event
 from actors.resources.cgroups.book import CgroupBook, Member
 from actors.resources.cgroups.complaints import Complaints
-from actors.resources.cgroups.limits import demand_of, pod_limits
+from actors.resources.cgroups.limits import demand_of, pod_limits, without_quota
 from actors.resources.cgroups.operations import CgroupOperations, PodGroup, PodGroupMade
 from actors.resources.cgroups.outcomes import PodGroupsMade
 from actors.resources.cgroups.plan import CgroupPlan
@@ -156,9 +156,11 @@ class GroupMaking:
         self._settle_soon()
 
     def _group_of(self, request: MakeCgroup) -> PodGroup:
-        pod = request.pod
+        pod, rules = request.pod, self._plan.rules
+        if request.pinned:
+            rules = without_quota(rules)
         try:
-            limits = pod_limits(pod, request.allocation.qos, request.allocation.requests, self._plan.rules)
+            limits = pod_limits(pod, request.allocation.qos, request.allocation.requests, rules)
         except QuantityError:  # the step that makes its containers reports it
             limits = CgroupLimits()
         return PodGroup(pod.metadata.uid, request.allocation.qos, limits, request.runs)

@@ -13,6 +13,7 @@ from actors.start.resources import ResourceRules, swap_bytes
 from config.objects import Container, Pod, ResourceRequirements
 from config.pods.identity import QosClass, is_sidecar, is_static, qos_class
 from config.pods.requests import read_amounts
+from config.values.quantity import NANOS
 
 STATIC = "static"
 
@@ -64,8 +65,11 @@ def infeasible(pod: Pod, given: PodResources, rules: ResizeRules) -> Infeasible 
         return Infeasible("InPlacePodVerticalScalingInitContainers is disabled", "feature_gate_off")
     if qos_class(pod) is not QosClass.GUARANTEED:
         return None
-    if rules.cpu_policy == STATIC and not rules.exclusive_cpus and _changes(changed, given, "cpu"):
-        return _pinned("CPU", rules.cpu_policy)
+    if rules.cpu_policy == STATIC and _changes(changed, given, "cpu"):
+        if not rules.exclusive_cpus or pod.spec.resources is not None:
+            return _pinned("CPU", rules.cpu_policy)
+        if any(_is_whole(each.resources) != _is_whole(given.of(each)) for each in changed):
+            return _pinned("CPU", rules.cpu_policy, "between whole CPUs and parts of one ")
     if rules.memory_policy == STATIC.title() and not rules.exclusive_memory and _changes(changed, given, "memory"):
         return _pinned("Memory", rules.memory_policy)
     return None
@@ -96,6 +100,11 @@ def _request(resources: ResourceRequirements | None, resource: str) -> int:
     return read_amounts(resources.requests).get(resource, 0) if resources is not None else 0
 
 
-def _pinned(manager: str, policy: str) -> Infeasible:
-    text = f'Resize is infeasible for Guaranteed Pods alongside {manager} Manager policy "{policy}"'
+def _is_whole(resources: ResourceRequirements | None) -> bool:
+    """Whether a container asks for whole CPUs, which it has for itself then."""
+    return not _request(resources, "cpu") % NANOS
+
+
+def _pinned(manager: str, policy: str, which: str = "") -> Infeasible:
+    text = f'Resize {which}is infeasible for Guaranteed Pods alongside {manager} Manager policy "{policy}"'
     return Infeasible(text, f"guaranteed_pod_{manager.lower()}_manager_static_policy")

@@ -22,6 +22,7 @@ from actors.resources.resize.changes import changes
 from actors.resources.resize.infeasible import Infeasible, ResizeRules
 from actors.resources.resize.order import Waiting, in_turn
 from actors.resources.resize.verdicts import DEFERRED, INFEASIBLE, UNCHANGED, Deferred, Granted, resize_verdict
+from actors.resources.verdict import Rejected
 from config.objects import Pod
 from config.values.quantity import QuantityError
 from runtime.metrics import kubelet as names
@@ -35,6 +36,7 @@ POD_RESIZED, PODS_REMOVED, PERIODIC_RETRY = "pod_resized", "pods_removed", "peri
 class Outcome(msgspec.Struct, frozen=True):
     """`worker` gets `decided`. `granted`: the book has changed and must be on disk first."""
 
+    uid: str
     worker: ActorRef
     decided: ResizeDecided
     granted: bool = False
@@ -52,8 +54,11 @@ class _Pending(msgspec.Struct):
 
 
 class PendingResizes:
-    def __init__(self, rules: ResizeRules, meters: Meters) -> None:
+    """`regive`: gives a pod other CPUs, or says why it has to wait for them."""
+
+    def __init__(self, rules: ResizeRules, meters: Meters, regive: Callable[[Pod], Rejected | None]) -> None:
         self._rules = rules
+        self._regive = regive
         self._meters = meters
         self._pending: dict[str, _Pending] = {}
         self._infeasible: set[str] = set()
@@ -117,26 +122,28 @@ class PendingResizes:
         generation = pending.pod.metadata.generation
         with book.without(uid):
             verdict = resize_verdict(pending.pod, given, self._rules, snapshot())
+        if isinstance(verdict, Granted) and (refused := self._regive(pending.pod)) is not None:
+            verdict = Deferred(refused.reason, refused.message)
         if isinstance(verdict, Granted):
             book.resize(verdict.wanted, pending.pod)
             if pending.told is not None:
                 self._meters.count(names.RESIZES_DEFERRED_ACCEPTED, trigger)
             del self._pending[uid]
             given = book.resources(uid) or given
-            return Outcome(pending.worker, ResizeDecided(given, generation), granted=True)
+            return Outcome(uid, pending.worker, ResizeDecided(given, generation), granted=True)
         if isinstance(verdict, Deferred):
             decided = ResizeDecided(given, generation, verdict.reason, verdict.message)
             if decided == pending.told:
                 return None
             pending.told = decided
-            return Outcome(pending.worker, decided, victims=verdict.victims, short_of=verdict.short_of)
+            return Outcome(uid, pending.worker, decided, victims=verdict.victims, short_of=verdict.short_of)
         del self._pending[uid]
         if isinstance(verdict, Infeasible):
             self._infeasible.add(uid)
             self._meters.count(names.RESIZES_INFEASIBLE, verdict.detail)
-            return Outcome(pending.worker, ResizeDecided(given, generation, INFEASIBLE, verdict.message))
+            return Outcome(uid, pending.worker, ResizeDecided(given, generation, INFEASIBLE, verdict.message))
         assert verdict is UNCHANGED
-        return Outcome(pending.worker, ResizeDecided(given, generation))
+        return Outcome(uid, pending.worker, ResizeDecided(given, generation))
 
     def _count_changes(self, pending: _Pending, given: PodResources) -> None:
         if pending.counted:

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from actors.kernel import Actor, ActorRef, SoleMessage, handles
-from actors.messages.admission import ResizeDecided, ResizePod, ResourcesActuated
+from actors.messages.admission import ResizePod, ResourcesActuated
 from actors.messages.eviction import PodsHere, WantPods
 from actors.model.allocation import Allocation
 from actors.resources.admission import Snapshot
 from actors.resources.book_keeper import BookKeeper
 from actors.resources.resize.newcomers import allocations_of, newcomers
-from actors.resources.resize.pending import PERIODIC_RETRY, POD_RESIZED, RETRY_NS, PendingResizes
+from actors.resources.resize.pending import PERIODIC_RETRY, POD_RESIZED, RETRY_NS, Outcome, PendingResizes
 
 SECOND_NS = 1_000_000_000
 SOON_NS = 10 * SECOND_NS
@@ -37,7 +37,8 @@ class RetryResizes(SoleMessage, frozen=True):
 class Resizes:
     """See the module.
 
-    `snapshots`: makes what admission decides on, None until the node is known.
+    `snapshots`: makes what admission decides on, None until the node is known. `tell_shares`: tells a worker which CPUs
+    its pod has.
     """
 
     def __init__(
@@ -48,7 +49,9 @@ class Resizes:
         pending: PendingResizes,
         snapshots: Callable[[], Callable[[], Snapshot] | None],
         end_victims: Callable[[Iterable[Allocation], str], None],
+        tell_shares: Callable[[str, ActorRef], None],
     ) -> None:
+        self._tell_shares = tell_shares
         self._manager = manager
         self._sync_loop = sync_loop
         self._trigger = PERIODIC_RETRY
@@ -63,7 +66,7 @@ class Resizes:
         self._pending = pending
         self._snapshots = snapshots
         self._end_victims = end_victims
-        self._untold: list[tuple[int, ActorRef, ResizeDecided]] = []
+        self._untold: list[tuple[int, Outcome]] = []
         """Granted resizes, each with the version that must be on disk before its worker is told."""
 
     @handles(ResizePod)
@@ -121,7 +124,7 @@ class Resizes:
         for outcome in outcomes:
             if outcome.granted:
                 self._keeper.changed()
-                self._untold.append((self._keeper.version, outcome.worker, outcome.decided))
+                self._untold.append((self._keeper.version, outcome))
             else:
                 outcome.worker.tell(outcome.decided)
             if outcome.victims:
@@ -138,10 +141,12 @@ class Resizes:
 
     def saved(self, version: int) -> None:
         """This version of the book is on the disk: tell of the grants that it has."""
-        for _, worker, decided in [each for each in self._untold if each[0] <= version]:
-            worker.tell(decided)
+        for _, outcome in [each for each in self._untold if each[0] <= version]:
+            self._tell_shares(outcome.uid, outcome.worker)
+            outcome.worker.tell(outcome.decided)
         self._untold = [each for each in self._untold if each[0] > version]
 
     def forget(self, uid: str) -> None:
         """The pod has ended."""
         self._pending.forget(uid)
+        self._untold = [each for each in self._untold if each[1].uid != uid]

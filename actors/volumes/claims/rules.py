@@ -44,8 +44,20 @@ def claim_refusal(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> str
         return f"PVC {meta.namespace}/{meta.name} is being deleted"
     phase = claim.status.phase if claim.status is not None else None
     if phase != BOUND or not claim.spec.volume_name:
-        return f"PVC {meta.namespace}/{meta.name} is not bound"
+        return f"PVC {meta.namespace}/{meta.name} is not bound: {_why_unbound(claim, phase)}"
     return ""
+
+
+def _why_unbound(claim: PersistentVolumeClaim, phase: str | None) -> str:
+    """As far as the claim shows it: which classes and volumes there are, a node may not ask."""
+    spec = claim.spec
+    if phase == "Lost":
+        return f"its PersistentVolume {spec.volume_name} is gone"
+    if spec.volume_name:
+        return f"it waits for the PersistentVolume {spec.volume_name}, which it names"
+    if not spec.storage_class_name:
+        return "it names no StorageClass, so it waits for a PersistentVolume that fits"
+    return f"it waits for a volume of the StorageClass {spec.storage_class_name}"
 
 
 def volume_refusal(claim: PersistentVolumeClaim, persistent: PersistentVolume) -> str:

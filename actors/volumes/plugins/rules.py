@@ -11,6 +11,9 @@ import re
 
 import msgspec
 
+from actors.devices.registrar import name_fault
+from runtime.device_plugins.capability import API_VERSION
+from runtime.dra.capability import DRA_SERVICES
 from runtime.plugin_registration.capability import CSI_PLUGIN, DEVICE_PLUGIN, DRA_PLUGIN, PluginInfo
 
 MILLISECOND_NS = 1_000_000
@@ -31,6 +34,21 @@ class Taken(msgspec.Struct, frozen=True):
     version: Version
 
 
+class DevicesTaken(msgspec.Struct, frozen=True):
+    """Hand the plugin over to those who serve device plugins. `name`: of its resource."""
+
+    name: str
+    endpoint: str
+
+
+class DraTaken(msgspec.Struct, frozen=True):
+    """Register the plugin as a driver for claims of devices. `service`: the one to call."""
+
+    name: str
+    endpoint: str
+    service: str
+
+
 class PluginRefused(msgspec.Struct, frozen=True):
     """Refuse the plugin. `for_good`: do not retry until it comes with another socket."""
 
@@ -45,12 +63,12 @@ class Holder(msgspec.Struct, frozen=True):
     version: Version
 
 
-def judge(info: PluginInfo, socket: str, holder: Holder | None) -> Taken | PluginRefused:
+def judge(info: PluginInfo, socket: str, holder: Holder | None) -> Taken | DevicesTaken | DraTaken | PluginRefused:
     """Whether to register the plugin at `socket`. `holder`: who is registered under its name now."""
-    if info.kind in (DEVICE_PLUGIN, DRA_PLUGIN):
-        return PluginRefused(
-            f"plugins of type {info.kind} are not served by this agent: {info.name} at {socket} is not used"
-        )
+    if info.kind == DEVICE_PLUGIN:
+        return _judge_devices(info, socket)
+    if info.kind == DRA_PLUGIN:
+        return _judge_dra(info, socket)
     if info.kind != CSI_PLUGIN:
         return PluginRefused(f"no handler registered for plugin type: {info.kind or 'none'} at socket {socket}")
     if len(info.name) > NAME_MAX or _NAME.fullmatch(info.name) is None:
@@ -70,6 +88,27 @@ def judge(info: PluginInfo, socket: str, holder: Holder | None) -> Taken | Plugi
             for_good=False,
         )
     return Taken(info.name, info.endpoint or socket, version)
+
+
+def _judge_dra(info: PluginInfo, socket: str) -> DraTaken | PluginRefused:
+    if len(info.name) > NAME_MAX or _NAME.fullmatch(info.name) is None:
+        return PluginRefused(f"{info.name!r} cannot be the name of a driver: it must be a domain name")
+    service = next((each for each in info.versions if each in DRA_SERVICES), "")
+    if not service:
+        told, ours = ", ".join(info.versions) or "none", ", ".join(DRA_SERVICES)
+        return PluginRefused(
+            f"invalid supported gRPC versions of DRA driver plugin {info.name} at endpoint {info.endpoint or socket}: "
+            f"none of services supported by the plugin ({told}) are supported by this agent ({ours})"
+        )
+    return DraTaken(info.name, info.endpoint or socket, service)
+
+
+def _judge_devices(info: PluginInfo, socket: str) -> DevicesTaken | PluginRefused:
+    if API_VERSION not in info.versions:
+        told = ", ".join(info.versions) or "none"
+        return PluginRefused(f"manager version, {API_VERSION}, is not among plugin supported versions {told}")
+    fault = name_fault(info.name)
+    return PluginRefused(fault) if fault else DevicesTaken(info.name, info.endpoint or socket)
 
 
 def highest_supported(versions: tuple[str, ...]) -> Version | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from actors.kernel import Message, SoleMessage
-from actors.volumes.plugins.rules import Taken
+from actors.volumes.plugins.rules import DraTaken, Taken
 from config.frozen_map import FrozenMap
 from runtime.csi.capability import NodeInfo
 from runtime.plugin_registration.capability import PluginInfo
@@ -69,8 +69,8 @@ class PluginTold(Message, frozen=True):
 class Plugin(msgspec.Struct):
     """The plugin at a socket.
 
-    `taken`: it is, or is about to be, registered. `info`: what its driver says of this node, as last published. `said`:
-    the last error logged.
+    `taken`: it is, or is about to be, registered. `info`: what its driver says of this node, as last published. `dra`:
+    it is registered as a driver for claims of devices. `said`: the last error logged.
     """
 
     visit: Visit
@@ -80,3 +80,4 @@ class Plugin(msgspec.Struct):
     busy: bool = False
     failures: int = 0
     said: str = ""
+    dra: DraTaken | None = None

@@ -5,6 +5,9 @@ driver for its node ID, publishes the driver (`CsiNodeActor`), and tells the plu
 to the plugin and retries with growing pauses while the socket exists. A refusal for good is retried only with a new
 socket. When the socket goes, so does the registration.
 
+A driver for claims of devices is registered as soon as it is accepted; it publishes what it has by itself. A device
+plugin is handed over to `DevicePluginsActor`, which connects to it as to one that registered itself.
+
 The directory is watched; a change only triggers a new listing, and a timer triggers one too. Calls run on a lane keyed
 by socket, so a plugin that hangs delays no other.
 """
@@ -16,6 +19,7 @@ from typing import Any, ClassVar, TypeVar
 
 from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, handles
 from actors.messages.counts import CountPlugins, PluginCount
+from actors.messages.devices import PluginRegistered
 from actors.messages.plugins import (
     AskDriverAgain,
     CsiNodeStarted,
@@ -24,7 +28,8 @@ from actors.messages.plugins import (
     PublishDriver,
     WithdrawDriver,
 )
-from actors.volumes.plugins.rules import Holder, PluginRefused, Taken, judge, retry_ns
+from actors.messages.resource_claims import DraDriversChanged
+from actors.volumes.plugins.rules import DevicesTaken, DraTaken, Holder, PluginRefused, Taken, judge, retry_ns
 from actors.volumes.plugins.visits import (
     DriverAnswered,
     LookForPlugins,
@@ -37,7 +42,10 @@ from actors.volumes.plugins.visits import (
 )
 from config.frozen_map import FrozenMap
 from runtime.csi.capability import CsiDrivers, NodeInfo
+from runtime.device_plugins.capability import PluginFound
+from runtime.dra.capability import DraDrivers
 from runtime.plugin_registration.capability import PluginSockets, PluginWatch
+from runtime.plugins.errors import PluginError
 
 SECOND_NS = 1_000_000_000
 LOOK_NS = 30 * SECOND_NS
@@ -61,12 +69,18 @@ class PluginWatcherActor(Actor):
         drivers: CsiDrivers,
         csi_node: ActorRef,
         listeners: tuple[ActorRef, ...] = NO_LISTENERS,
+        device_plugins: ActorRef | None = None,
+        dra: DraDrivers | None = None,
+        dra_listeners: tuple[ActorRef, ...] = NO_LISTENERS,
     ) -> None:
         super().__init__()
         self._sockets = sockets
         self._drivers = drivers
         self._csi_node = csi_node
         self._listeners = listeners
+        self._device_plugins = device_plugins
+        self._dra = dra
+        self._dra_listeners = dra_listeners
         self._plugins: dict[str, Plugin] = {}
         self._listing = False
         self._look_again = False
@@ -74,9 +88,12 @@ class PluginWatcherActor(Actor):
         self._watch: PluginWatch | None = None
         self._inherited: tuple[str, ...] = ()
         """Drivers that an earlier life of this actor registered, until the first listing shows which are left."""
+        self._dra_inherited: tuple[str, ...] = ()
+        """The same for drivers of claims."""
 
     def on_start(self) -> None:
         self._inherited = self._drivers.names()
+        self._dra_inherited = self._dra.names() if self._dra is not None else ()
         ref = self.ref
         self._watch = self._sockets.watch(lambda: ref.tell(LookForPlugins()))
         ref.tell(LookForPlugins())
@@ -133,6 +150,7 @@ class PluginWatcherActor(Actor):
             plugin = Plugin(Visit(socket, identity))
             if before is not None:
                 plugin.taken, plugin.registered, plugin.info = before.taken, True, before.info
+                plugin.dra = before.dra
             self._plugins[socket] = plugin
             self._ask(plugin)
         if not any(plugin.busy for plugin in self._plugins.values()):
@@ -145,9 +163,14 @@ class PluginWatcherActor(Actor):
             if not self._is_claimed(name):
                 self._withdraw(name)
         self._inherited = ()
+        for name in self._dra_inherited:
+            if not any(plugin.dra is not None and plugin.dra.name == name for plugin in self._plugins.values()):
+                self._drop_all_dra(name)
+        self._dra_inherited = ()
 
     def _forget(self, plugin: Plugin) -> None:
         self.cancel_timer(plugin.visit.socket)
+        self._drop_dra(plugin)
         if plugin.registered and plugin.taken is not None and self._holder_of(plugin.taken.name) is None:
             self._withdraw(plugin.taken.name)
 
@@ -191,10 +214,58 @@ class PluginWatcherActor(Actor):
         if isinstance(judgement, PluginRefused):
             self._refuse(plugin, judgement.reason, for_good=judgement.for_good)
             return
+        if isinstance(judgement, DevicesTaken):
+            self._hand_over(plugin, judgement)
+            return
+        if isinstance(judgement, DraTaken):
+            self._take_dra(plugin, judgement)
+            return
         if plugin.taken is not None and plugin.taken.name != judgement.name:
             self._unregister(plugin)
         plugin.taken = judgement
         self._ask_driver(plugin, judgement)
+
+    def _hand_over(self, plugin: Plugin, taken: DevicesTaken) -> None:
+        if self._device_plugins is None:
+            self._refuse(plugin, f"device plugins are not served on this node: {taken.name} is not used", for_good=True)
+            return
+        self._device_plugins.tell(PluginRegistered(PluginFound(taken.name, taken.endpoint)))
+        plugin.registered, plugin.failures, plugin.said = True, 0, ""
+        self._notify(plugin, "")
+
+    def _take_dra(self, plugin: Plugin, taken: DraTaken) -> None:
+        if self._dra is None:
+            text = f"drivers for claims of devices are not served on this node: {taken.name} is not used"
+            self._refuse(plugin, text, for_good=True)
+            return
+        if plugin.dra is not None and plugin.dra != taken:
+            self._drop_dra(plugin)
+        try:
+            self._dra.register(taken.name, taken.endpoint, taken.service)
+        except PluginError as failure:
+            self._refuse(plugin, str(failure), for_good=True)
+            return
+        self.log.info("driver %s for claims of devices is registered at %s", taken.name, taken.endpoint)
+        plugin.dra, plugin.registered, plugin.failures, plugin.said = taken, True, 0, ""
+        self._notify(plugin, "")
+        self._tell_dra()
+
+    def _drop_dra(self, plugin: Plugin) -> None:
+        taken, plugin.dra = plugin.dra, None
+        if taken is not None and self._dra is not None:
+            self.log.info("driver %s for claims of devices has gone from %s", taken.name, taken.endpoint)
+            self._dra.unregister(taken.name, taken.endpoint)
+            self._tell_dra()
+
+    def _drop_all_dra(self, name: str) -> None:
+        """Nobody is left of this driver."""
+        while self._dra is not None and (driver := self._dra.find(name)) is not None:
+            self._dra.unregister(name, driver.endpoint)
+        self._tell_dra()
+
+    def _tell_dra(self) -> None:
+        for listener in self._dra_listeners:
+            listener.tell(DraDriversChanged(self._dra.names() if self._dra is not None else ()))
 
     # --- what its driver calls this node ----------------------------------------------------------------------------
 

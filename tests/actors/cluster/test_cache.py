@@ -131,6 +131,7 @@ def test_each_namespace_gets_its_own_service_variables(world: World):
     assert hosts == [{everywhere, shop}, {everywhere}, {everywhere}, {everywhere}, {everywhere, shop}]
 
 
+# (spec 13.1.4)
 def test_a_pod_waits_a_while_for_the_first_list(world: World):
     world.ask()
     world.run(4 * SECOND_NS)
@@ -139,6 +140,7 @@ def test_a_pod_waits_a_while_for_the_first_list(world: World):
     assert world.hosts() == {"WEB_SERVICE_HOST": "10.0.0.1"}
 
 
+# (spec 13.1.4)
 def test_a_pod_is_told_when_services_are_not_known_in_time_and_one_that_cannot_wait_at_once(world: World):
     world.ask(wait=False)
     assert world.heard == [PodInputsRead("s", FrozenMap(), FrozenMap(), False)]
@@ -156,6 +158,7 @@ def test_a_pod_is_told_when_services_are_not_known_in_time_and_one_that_cannot_w
         ("none", RuntimeClassRead("c", "", 'runtimeclass.node.k8s.io "none" not found')),
     ],
 )
+# (spec 9.8.1)
 def test_a_runtime_class_means_a_handler(world: World, name: str, answer: RuntimeClassRead):
     world.list_both((), (runtime_class("sandboxed", "gvisor"), runtime_class("default", "")))
     world.ask_class(name)

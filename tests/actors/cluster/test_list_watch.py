@@ -72,6 +72,7 @@ def world() -> Iterator[World]:
     world.system.stop()
 
 
+# (spec 1.1.3)
 def test_a_follower_lists_and_watches_from_the_listed_version(world: World):
     assert dict(world.api.calls[0].query) == {"fieldSelector": "spec.nodeName=n1", "resourceVersion": "0"}
     world.watching("5")

@@ -111,6 +111,7 @@ def world(worlds: list[World]) -> World:
 # --- watch ----------------------------------------------------------------------------------------------------------
 
 
+# (spec 2.7.3, 8.9.2)
 def test_pods_that_refer_to_one_object_share_one_watch_until_the_last_has_ended(world: World):
     world.hold(pod("p"), pod("q"), pod("p"))
     assert [dict(call.query)["fieldSelector"] for call in world.api.calls] == ["metadata.name=m"]
@@ -168,6 +169,7 @@ def test_a_reading_waits_ten_seconds_at_most_and_is_told_when_the_object_is_know
     assert world.got() == ["5"]
 
 
+# (spec 8.9.1)
 def test_a_change_seen_by_the_watch_is_readable_and_announced(world: World):
     world.hold(pod("p", volume=True), pod("q", "n"))
     world.listed(config_map(5))
@@ -208,6 +210,7 @@ def test_an_object_that_is_deleted_is_gone(world: World):
     assert world.got() == ['configmap "m" not found']
 
 
+# (spec 8.9.2)
 def test_an_immutable_object_is_followed_no_more_and_looked_at_again_for_a_later_pod(world: World):
     world.hold(pod("p"))
     world.listed(config_map(5, immutable=True))
@@ -222,6 +225,7 @@ def test_an_immutable_object_is_followed_no_more_and_looked_at_again_for_a_later
     assert world.got() == ["5", "8"]
 
 
+# (spec 8.9.2)
 def test_an_object_that_nobody_reads_is_unwatched_unless_a_volume_shows_it(world: World):
     world.hold(pod("p"), pod("q", "n", volume=True))
     world.listed(config_map(5))
@@ -284,6 +288,7 @@ def test_a_reading_ends_when_its_pod_lets_go(world: World):
 # --- cache and get --------------------------------------------------------------------------------------------------
 
 
+# (spec 8.9.1)
 def test_with_strategy_cache_an_answer_is_as_old_as_allowed_and_readings_share_a_flight(worlds: list[World]):
     worlds.append(world := World(Strategy.CACHE))
     world.hold(pod("p"))
@@ -303,6 +308,7 @@ def test_with_strategy_cache_an_answer_is_as_old_as_allowed_and_readings_share_a
     assert len(world.api.calls) == 2
 
 
+# (spec 8.9.3)
 def test_the_node_may_be_told_how_old_an_answer_may_be(worlds: list[World]):
     worlds.append(world := World(Strategy.CACHE))
     node = Node(metadata=ObjectMeta(name="n", annotations={"node.alpha.kubernetes.io/ttl": "300"}))
@@ -338,6 +344,7 @@ def test_a_cached_object_that_is_deleted_is_gone(worlds: list[World]):
     assert world.got() == ["5", 'configmap "m" not found']
 
 
+# (spec 8.9.1)
 def test_with_strategy_get_every_reading_asks(worlds: list[World]):
     worlds.append(world := World(Strategy.GET))
     world.hold(pod("p"))

@@ -12,6 +12,7 @@ MASTER = ServiceLink("default", "kubernetes", "10.0.0.9", (LinkPort("https", 443
 OTHER = ServiceLink("else", "other", "10.0.0.3")
 
 
+# (spec 13.1.2)
 def test_every_variable_of_a_service() -> None:
     assert service_variables((WEB,), "shop", True) == {
         "WEB_DB_SERVICE_HOST": "10.0.0.1",
@@ -30,6 +31,7 @@ def test_every_variable_of_a_service() -> None:
     }
 
 
+# (spec 13.1.3)
 def test_an_ipv6_address_stands_in_brackets_in_urls_only() -> None:
     found = service_variables((ServiceLink("shop", "six", "fd00::1", (LinkPort("", 80, "TCP"),)),), "shop", True)
     assert found["SIX_PORT"] == "tcp://[fd00::1]:80"
@@ -47,6 +49,7 @@ def test_an_ipv6_address_stands_in_brackets_in_urls_only() -> None:
         ("default", False, {"KUBERNETES": "10.0.0.9"}),
     ],
 )
+# (spec 13.1.1)
 def test_which_services_a_pod_is_told_of(namespace: str, own: bool, hosts: dict[str, str]) -> None:
     found = service_variables((WEB, MASTER, OTHER), namespace, own)
     suffix = "_SERVICE_HOST"
@@ -54,6 +57,7 @@ def test_which_services_a_pod_is_told_of(namespace: str, own: bool, hosts: dict[
 
 
 @pytest.mark.parametrize("turn", [1, -1])
+# (spec 13.1.1)
 def test_a_service_of_the_own_namespace_wins_over_the_master(turn: int) -> None:
     own = ServiceLink("shop", "kubernetes", "10.0.0.5")
     links = (MASTER, own)[::turn]
@@ -62,6 +66,7 @@ def test_a_service_of_the_own_namespace_wins_over_the_master(turn: int) -> None:
 
 
 @pytest.mark.parametrize("address", [None, "", "None"])
+# (spec 13.1.1)
 def test_a_service_without_an_address_is_not_told(address: str | None) -> None:
     meta = ObjectMeta(name="web", namespace="shop")
     assert link_of(Service(metadata=meta, spec=ServiceSpec(cluster_ip=address))) is None

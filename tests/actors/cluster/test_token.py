@@ -69,6 +69,7 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
+# (spec 8.7.10)
 def test_a_token_is_asked_for_the_pod_and_its_account(world: World):
     world.ask(audience="vault", seconds=1200)
     [call] = world.api.calls
@@ -124,6 +125,7 @@ def test_the_reader_is_told_when_to_ask_again_and_then_gets_another(world: World
     assert world.got() == ["t:two"]
 
 
+# (spec 8.7.10)
 def test_while_renewal_fails_the_old_one_is_given_until_it_has_expired(world: World):
     world.ask()
     world.issue("one")
@@ -268,6 +270,7 @@ def test_a_node_that_stands_alone_has_no_tokens():
         (10, 0.999999, 7),
     ],
 )
+# (spec 8.7.10)
 def test_when_a_token_is_renewed(lifetime_s: int, draw: float, used_s: int):
     expires_ns = 1_000_000 * SECOND_NS
     at_ns = refresh_ns(expires_ns, lifetime_s * SECOND_NS, draw)

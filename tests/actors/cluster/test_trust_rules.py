@@ -44,6 +44,7 @@ def by_signer(labels: str | None, signer: str = "example.com/ca", optional: bool
         (by_signer(None, optional=True), set()),
     ],
 )
+# (spec 17.7.4)
 def test_each_anchor_is_written_once(want: TrustWant, expected: set[bytes]) -> None:
     found = ders(anchors_for(want, BUNDLES, b"1"))
     assert len(found) == len(expected)
@@ -64,6 +65,7 @@ def test_a_missing_required_bundle_is_refused(want: TrustWant, why: str) -> None
         anchors_for(want, BUNDLES, b"1")
 
 
+# (spec 17.7.4)
 def test_the_order_stays_within_a_life_and_is_another_in_the_next() -> None:
     bundles = {"many": TrustBundle("", {}, tuple(bytes([n]) * 40 for n in range(50)))}
     turned = {"many": TrustBundle("", {}, tuple(reversed(bundles["many"].anchors)))}

@@ -71,6 +71,7 @@ def test_a_sandbox_whose_network_is_left_is_stopped_and_removed(world: World):
     assert world.answers == [PodCollected("p")]
 
 
+# (spec 3.12.2)
 def test_a_container_of_unknown_state_is_stopped_first(world: World):
     world.runtime.add(container("u", state=UNKNOWN))
     world.tell(CollectPod(world.worker, "p", ""), seconds=1)

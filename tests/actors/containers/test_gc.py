@@ -16,6 +16,7 @@ from tests.actors.containers.test_gc_rules import CREATED, READY, container, san
 from tests.actors.recorders import Recorder
 
 
+# (spec 2.1.10, 3.6.3)
 def test_after_a_death_only_the_newest_of_that_name_stays_with_its_log(world: World):
     world.runtime.add(*crashed(), container("other", "p/other"))
     world.tell(ContainersDied((("p", "c"),)), seconds=2)
@@ -32,6 +33,7 @@ def test_many_deaths_share_one_list(world: World):
     assert world.runtime.lists == 1
 
 
+# (spec 2.1.5)
 def test_a_pass_each_minute_keeps_the_limits(world: World):
     world.runtime.add(*crashed())
     world.tell(seconds=59)
@@ -40,6 +42,7 @@ def test_a_pass_each_minute_keeps_the_limits(world: World):
     assert world.left() == {"p2"}
 
 
+# (spec 1.5.2)
 def test_remains_of_unknown_pods_are_kept_until_every_source_has_reported(world: World):
     world.runtime.add(*crashed("gone", 1), *crashed("known", 1), *crashed("new", 1))
     world.runtime.add(
@@ -104,6 +107,7 @@ def test_20_000_dead_containers_drain_and_an_ended_pod_does_not_wait_for_them(wo
     assert len(world.left()) == 1_000
 
 
+# (spec 3.12.5)
 def test_dead_links_of_containers_that_are_gone_are_removed(world: World):
     world.runtime.add(*crashed(times=1))
     world.logs.links = (DeadLink("/c/a-p0.log", "p0"), DeadLink("/c/a-gone.log", "gone"))

@@ -78,10 +78,12 @@ THREE = (container("1", created=1), container("2", created=2), container("3", cr
         (GcPolicy(total=0), {"1", "2", "3"}),
     ],
 )
+# (spec 3.12.1)
 def test_the_newest_containers_of_a_name_are_kept(policy: GcPolicy, expected: set[str]):
     assert goes(policy, *THREE) == expected
 
 
+# (spec 3.12.1)
 def test_the_limit_in_total_takes_first_from_those_who_have_most():
     few = [container(f"few{n}", f"p{n}/c", created=n) for n in range(2)]
     many = [container(f"many{n}", "p9/c", created=10 + n) for n in range(8)]
@@ -91,10 +93,12 @@ def test_the_limit_in_total_takes_first_from_those_who_have_most():
     assert goes(GcPolicy(per_container=-1, total=1), *few, *many) == {"few0", "few1", *(f"many{n}" for n in range(7))}
 
 
+# (spec 3.12.2)
 def test_running_and_created_containers_are_kept():
     assert goes(GcPolicy(per_container=0), container("r", state=RUNNING), container("c", state=CREATED)) == set()
 
 
+# (spec 3.12.3)
 def test_a_pod_that_is_gone_keeps_nothing_but_what_runs():
     containers = [container(state.name, state=state) for state in (CREATED, RUNNING, EXITED, UNKNOWN)]
     young = container("young", created=NOW_NS)
@@ -110,6 +114,7 @@ def test_containers_without_a_pod_label_are_left_alone():
     assert goes(GcPolicy(per_container=0), Container(id="x", state=EXITED)) == set()
 
 
+# (spec 2.1.10)
 def test_after_a_death_at_least_the_newest_of_that_name_stays():
     others = [container("o1", "p/other"), container("o2", "p/other")]
     run = container("run", state=RUNNING, created=9)
@@ -118,6 +123,7 @@ def test_after_a_death_at_least_the_newest_of_that_name_stays():
     assert ids(surplus_of_names(THREE, unit, GcPolicy(per_container=2))) == {"1"}
 
 
+# (spec 3.12.4)
 def test_sandboxes_go_when_they_are_down_and_empty_and_not_the_newest_of_a_pod_that_stays():
     sandboxes = [
         sandbox("newest", created=9),

@@ -19,6 +19,7 @@ AT_NS = 1136214245 * 10**9
 T1, T2, T3, T4, T5, T6 = (f"0.log.20060102-15040{n}" for n in range(1, 7))
 
 
+# (spec 3.13.1)
 def test_limits_are_those_of_the_configuration():
     limits = log_limits(KubeletConfiguration())
     assert limits == LogLimits(max_bytes=10 * 2**20, max_files=5, workers=1, every_ns=10 * 10**9)
@@ -26,6 +27,7 @@ def test_limits_are_those_of_the_configuration():
     assert log_limits(size) == msgspec.structs.replace(limits, max_bytes=2)
 
 
+# (spec 3.13.1)
 def test_a_size_below_zero_turns_rotation_off():
     assert log_limits(msgspec.structs.replace(KubeletConfiguration(), container_log_max_size="-1")) is None
 
@@ -63,6 +65,7 @@ def test_only_logs_of_containers_that_run_and_are_ours_are_looked_at():
     ],
     ids=["first", "later", "same second", "compressed", "clock went back", "clock was far ahead", "others' files"],
 )
+# (spec 3.13.4)
 def test_names_go_up_whatever_the_clock_does(names: tuple[str, ...], expected: str):
     assert rotated_path(LOG, names, AT_NS) == f"{LOG}.{expected}"
 

@@ -15,6 +15,7 @@ from tests.actors.containers.test_gc_rules import sandbox
 from tests.actors.recorders import replace_handler
 
 
+# (spec 3.12.6)
 def test_a_request_for_space_removes_all_dead_containers_of_finished_pods(world: World):
     world.runtime.add(*crashed("lives", 2), *crashed("done", 2), sandbox("s", "done"), sandbox("t", "lives"))
     world.tell(PodWorkerStarted("lives", world.worker), PodWorkerStarted("done", world.worker))

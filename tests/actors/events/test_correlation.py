@@ -46,6 +46,7 @@ class Rules:
         return seen
 
 
+# (spec 15.3)
 def test_equal_events_are_one_series_with_a_count():
     rules = Rules()
     assert rules.observe(event("a"), event("b"), event("a")) == [("a", 1, True), ("b", 1, True), ("a", 2, True)]
@@ -78,6 +79,7 @@ def test_events_that_differ_in_any_field_are_separate_events(other: RecordEvent)
     assert rules.observe(event("a"), other) == [("a", 1, True), ("a", 1, True)]
 
 
+# (spec 15.3)
 def test_the_tenth_message_of_a_kind_and_those_after_it_are_combined():
     rules = Rules()
     seen = rules.observe(*(event(str(number)) for number in range(13)))
@@ -109,6 +111,7 @@ def test_another_object_and_another_reason_are_combined_apart():
     assert rules.observe(event("x", name="db"), event("x", reason="Started")) == [("x", 1, True), ("x", 1, True)]
 
 
+# (spec 15.4)
 def test_an_object_may_send_a_burst_and_then_one_every_five_minutes():
     rules = Rules()
     sent = [to_be_sent for _, _, to_be_sent in rules.observe(*[event("same")] * (BURST + 3))]

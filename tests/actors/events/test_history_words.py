@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.events.history_words import DETAIL_LIMIT, cause_of, decision, end, found, name_wait, seconds, shortened
+from actors.events.history_words import DETAIL_LIMIT, cause_of, decision, end, found, name_wait, shortened
 from actors.model.observed import ObservedContainer
 from actors.pod_rules.action_types import BackingOff, Kill, KillCause, Start
 from actors.pod_rules.actions import PodActions
@@ -12,22 +12,6 @@ from actors.pod_rules.lifecycle import BEGINNING, Event, KillRequested, NameFree
 from tests.actors.pod_pictures import EXITED, NOW_NS, SECOND_NS, container, seen
 
 APP, LOG, SETUP = container("app"), container("log"), container("setup")
-
-
-@pytest.mark.parametrize(
-    ("ns", "text"),
-    [
-        (-1, "0.0 s"),
-        (400_000_000, "0.4 s"),
-        (9_940_000_000, "9.9 s"),
-        (12 * SECOND_NS, "12 s"),
-        (119 * SECOND_NS, "119 s"),
-        (120 * SECOND_NS, "2 min"),
-        (200 * SECOND_NS, "3 min 20 s"),
-    ],
-)
-def test_durations(ns: int, text: str):
-    assert seconds(ns) == text
 
 
 def test_long_texts_are_one_short_line():

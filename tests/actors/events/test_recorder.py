@@ -115,6 +115,7 @@ def test_repeated_events_are_logged_less_and_less(world: World, caplog: pytest.L
     assert len(lines) == 8
 
 
+# (spec 15.5)
 def test_the_good_news_of_pods_are_logged_only_with_everything_else(world: World, caplog: pytest.LogCaptureFixture):
     starting = RecordEvent("Node", "", "", "n1", "Normal", "Starting", "the node")
     with caplog.at_level(logging.INFO):

@@ -110,6 +110,7 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
+# (spec 15.2)
 def test_an_event_of_a_container_says_all_that_kubectl_looks_for(world: World):
     world.tell(event())
     ((path, body),) = world.server.events.items()
@@ -140,6 +141,7 @@ def test_an_event_of_a_container_says_all_that_kubectl_looks_for(world: World):
     }
 
 
+# (spec 15.6)
 def test_an_event_of_the_node_is_in_the_default_namespace_and_carries_its_name_as_uid(world: World):
     world.tell(event(kind="Node", name="n1", reason="Starting"))
     ((path, body),) = world.server.events.items()

@@ -199,6 +199,7 @@ def test_a_restarted_status_or_resource_manager_hears_the_node_pressure_at_once(
     assert scene.told == [NodePressureObserved(True, False, False)]
 
 
+# (spec 2.1.9)
 def test_no_pod_is_evicted_while_the_runtime_reports_no_usage(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     scene.pod("web")
@@ -212,6 +213,7 @@ def test_no_pod_is_evicted_while_the_runtime_reports_no_usage(scenes: list[Scene
     assert scene.decided() == ["web"]
 
 
+# (spec 7.2.4)
 def test_one_pod_is_evicted_and_the_next_look_waits_for_its_volumes(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     for name in ("a", "b", "c"):
@@ -241,6 +243,7 @@ def test_one_pod_is_evicted_and_the_next_look_waits_for_its_volumes(scenes: list
     assert len(scene.ordered()) == 2
 
 
+# (spec 7.2.5)
 def test_a_victim_that_does_not_end_holds_the_next_look_up_for_half_a_minute(scenes: list[Scene]) -> None:
     scene = short_scene(scenes)
     scene.pod("web")
@@ -300,6 +303,7 @@ def test_a_disk_that_cannot_be_written_to_keeps_no_pod_alive(scenes: list[Scene]
     assert scene.ordered() == ["web"]
 
 
+# (spec 7.2.4)
 def test_dead_containers_and_unused_images_are_freed_before_a_pod_is_evicted(scenes: list[Scene]) -> None:
     scenes.append(scene := Scene(eviction_hard=DISK))
     scene.pod("web")

@@ -64,6 +64,7 @@ class Scene:
         self.dispatcher.run_for(RENEW_NS // 2)
 
 
+# (spec 7.8.1)
 def test_a_notice_makes_the_eviction_look_at_once() -> None:
     scene = Scene()
     assert scene.kernel.marks == (MemoryMark(False, GIB),)
@@ -81,6 +82,7 @@ def test_many_memory_notices_cause_one_look_per_second() -> None:
     assert len(scene.looks) == 3  # at once, after the first second, after the second
 
 
+# (spec 7.8.2)
 def test_the_kernel_is_asked_anew_every_ten_seconds_and_its_refusal_is_said_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -55,6 +55,7 @@ def order(signal, resource, candidates, layout=SINGLE):
     return [each.pod.metadata.name for each in victims(signal, resource, candidates, layout)]
 
 
+# (spec 7.4.2)
 def test_7_4_by_memory_those_above_their_request_go_first_then_lower_priority_then_the_most_above():
     pods = [
         candidate("within", request={"memory": "500Mi"}, memory=400),
@@ -69,12 +70,14 @@ def test_7_4_by_memory_those_above_their_request_go_first_then_lower_priority_th
 
 
 @pytest.mark.parametrize(("signal", "resource"), [(MEMORY, "memory"), (NODE_FS, "ephemeral-storage")])
+# (spec 7.4.1)
 def test_7_4_a_pod_without_usage_numbers_is_evicted_first(signal, resource):
     known = candidate("known", priority=-10, memory=900, layer=900, processes=900)
     unknown = candidate("unknown", priority=1000, request={"memory": "1Gi", "ephemeral-storage": "1Gi"}, unknown=True)
     assert order(signal, resource, [known, unknown]) == ["unknown", "known"]
 
 
+# (spec 7.4.4)
 def test_7_4_for_process_ids_priority_outranks_missing_numbers():
     pods = [
         candidate("important-unknown", priority=1000, unknown=True),
@@ -86,6 +89,7 @@ def test_7_4_for_process_ids_priority_outranks_missing_numbers():
 
 
 @pytest.mark.parametrize("resource", ["ephemeral-storage", "inodes"])
+# (spec 7.4.3)
 def test_7_4_by_disk_above_the_request_then_lower_priority_then_the_most_above(resource):
     signal = NODE_FS if resource == "ephemeral-storage" else NODE_FS_INODES
     pods = [
@@ -99,6 +103,7 @@ def test_7_4_by_disk_above_the_request_then_lower_priority_then_the_most_above(r
     assert order(signal, resource, pods) == (expected or ["within", "a-lot", "a-little", "important"])
 
 
+# (spec 7.4.5)
 def test_7_4_only_volumes_on_disk_that_end_with_the_pod_count_as_its_disk_use():
     volumes = (
         ("kubernetes.io/empty-dir", "scratch", fs(1 * MIB, 1)),
@@ -127,6 +132,7 @@ def test_7_4_only_volumes_on_disk_that_end_with_the_pod_count_as_its_disk_use():
         (90 * 10**9, 30, 0, 0),
     ],
 )
+# (spec 7.5.2)
 def test_7_5_a_hard_threshold_leaves_a_second_and_a_soft_one_the_shorter_of_two_times(grace_ns, own, longest, seconds):
     pod = candidate("x")
     spec = msgspec.structs.replace(pod.pod.spec, termination_grace_period_seconds=own)
@@ -134,6 +140,7 @@ def test_7_5_a_hard_threshold_leaves_a_second_and_a_soft_one_the_shorter_of_two_
     assert grace_of(Threshold(MEMORY, Amount(100), grace_ns), pod, longest) == seconds
 
 
+# (spec 7.5.3)
 def test_7_5_an_eviction_for_node_pressure_is_a_disruption_and_one_over_a_limit_is_not():
     hoard = candidate("hoard", empty_dir={"sizeLimit": "1Mi"}, volume=2, memory=100)
     for_node = first_to_go(Threshold(MEMORY, Amount(100)), None, [hoard], SINGLE, 0)
@@ -144,6 +151,7 @@ def test_7_5_an_eviction_for_node_pressure_is_a_disruption_and_one_over_a_limit_
     assert for_limit.annotations == ()
 
 
+# (spec 7.5.1)
 def test_7_5_no_pod_is_evicted_when_all_are_critical():
     assert first_to_go(Threshold(MEMORY, Amount(1)), None, [candidate("c", priority=2_000_000_000)], SINGLE, 0) is None
 
@@ -180,6 +188,7 @@ def test_a_pod_with_partial_statistics_is_ranked_only_if_the_needed_number_is_kn
     assert [each.pod.metadata.name for each in found] == said
 
 
+# (spec 7.5.1)
 def test_7_5_critical_pods_are_never_among_the_victims():
     static = {"kubernetes.io/config.source": "file"}
     pods = [
@@ -193,6 +202,7 @@ def test_7_5_critical_pods_are_never_among_the_victims():
     )
 
 
+# (spec 7.4.4)
 def test_7_4_by_processes_priority_then_number():
     pods = [candidate("few", processes=2), candidate("many", processes=9), candidate("first", priority=-1, processes=1)]
     assert order(PIDS, "pids", pods) == ["first", "many", "few"]
@@ -213,11 +223,13 @@ def test_7_4_by_processes_priority_then_number():
         (IMAGE_FS, SPLIT, ["layers", "logs", "volumes"]),
     ],
 )
+# (spec 7.4.3)
 def test_7_4_disk_ranking_counts_what_the_pod_has_on_that_disk(signal, layout, expected):
     pods = [candidate("layers", layer=30), candidate("logs", logs=10), candidate("volumes", volume=20)]
     assert order(signal, "ephemeral-storage", pods, layout) == expected
 
 
+# (spec 7.4.5)
 def test_7_4_an_empty_dir_in_memory_is_not_on_the_disk_and_inodes_count_by_number():
     in_memory = candidate("tmpfs", volume=100, empty_dir={"medium": "Memory"})
     pods = [in_memory, candidate("disk", volume=1), candidate("asked", request={"ephemeral-storage": "1Gi"}, volume=9)]
@@ -250,11 +262,13 @@ LIMIT = {"limits": {"ephemeral-storage": "10Mi"}}
         ({"layer": 100}, SINGLE, "", ""),
     ],
 )
+# (spec 7.6.1)
 def test_7_6_a_pod_over_a_limit_of_its_own(what, layout, signal, message):
     found = over_limits([candidate("x", **what)], layout)
     assert [(each.signal, each.message) for each in found] == ([(signal, message)] if signal else [])
 
 
+# (spec 7.6.1)
 def test_7_6_a_container_over_its_own_limit_where_the_pod_is_within_the_sum():
     whole = candidate("x", **LIMIT, layer=8, logs=3)
     other = msgspec.structs.replace(whole.pod.spec.containers[0], name="other")
@@ -282,6 +296,7 @@ def test_7_6_sidecars_and_init_containers_are_held_to_their_limits(policy):
     assert [each.signal for each in over_limits([pod], SINGLE)] == ["ephemeralcontainerfs.limit"]
 
 
+# (spec 7.6.2)
 def test_7_6_only_logs_count_for_a_container_whose_layer_is_on_another_disk():
     whole = candidate("x", **LIMIT, layer=100, logs=9)
     assert over_limits([whole], DEDICATED) == []
@@ -292,6 +307,7 @@ def test_7_6_only_logs_count_for_a_container_whose_layer_is_on_another_disk():
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
+# (spec 7.5.4)
 def test_7_5_the_words_name_the_threshold_and_the_containers_that_use_more_than_they_asked_for():
     pod = candidate("x", request={"memory": "100Mi"}, memory=300)
     threshold = Threshold(MEMORY, Amount(percent=10.0))
@@ -307,6 +323,7 @@ def test_7_5_the_words_name_the_threshold_and_the_containers_that_use_more_than_
     }
 
 
+# (spec 7.5.4)
 def test_7_5_the_message_names_the_pod_when_it_has_pod_level_requests():
     whole = candidate("web", memory=300)
     asks = msgspec.convert({"requests": {"memory": "100Mi"}}, ResourceRequirements)

@@ -48,6 +48,7 @@ SIGNALS = [
 
 
 @pytest.mark.parametrize(("signal", "resource", "condition", "default"), SIGNALS)
+# (spec 7.1.1)
 def test_a_signal_has_a_resource_a_condition_and_maybe_a_default(
     signal: str, resource: str, condition: str, default: str | None
 ) -> None:
@@ -56,6 +57,7 @@ def test_a_signal_has_a_resource_a_condition_and_maybe_a_default(
     assert DEFAULT_EVICTION_HARD.get(signal) == default
 
 
+# (spec 7.1.1)
 def test_the_table_has_every_signal() -> None:
     assert {signal for signal, *_ in SIGNALS} == RESOURCES.keys()
     assert DEFAULT_EVICTION_HARD.keys() <= RESOURCES.keys()
@@ -104,6 +106,7 @@ def machine(
         (NodeSample(0, container_fs=disk(30, 300, 70, 700)), CONTAINER_FS_INODES, SignalReading(70, 700, 5)),
     ],
 )
+# (spec 7.1.5)
 def test_a_signal_is_what_is_left_of_what_there_is(sample: NodeSample, signal: str, reading: SignalReading) -> None:
     assert signals_of(sample)[signal] == reading
 

@@ -33,6 +33,7 @@ def configuration(**fields):
     return KubeletConfiguration(**{"enforce_node_allocatable": (), **fields})
 
 
+# (spec 7.1.1)
 def test_the_default_thresholds_with_their_resources_and_conditions():
     found = configured_thresholds(configuration(eviction_hard=DEFAULT_EVICTION_HARD))
     assert [(each.signal, each.least, each.resource, each.condition) for each in found] == [
@@ -44,6 +45,7 @@ def test_the_default_thresholds_with_their_resources_and_conditions():
     ]
 
 
+# (spec 7.1.4)
 def test_a_soft_threshold_has_its_grace_and_a_minimum_to_reclaim_is_of_its_signal():
     found = configured_thresholds(
         configuration(
@@ -61,12 +63,14 @@ def test_a_soft_threshold_has_its_grace_and_a_minimum_to_reclaim_is_of_its_signa
     )
 
 
+# (spec 7.1.6)
 def test_allocatable_memory_uses_the_memory_threshold_when_enforced():
     found = configured_thresholds(KubeletConfiguration(eviction_hard={"memory.available": "100Mi"}))
     assert [each.signal for each in found] == [MEMORY, ALLOCATABLE_MEMORY]
 
 
 @pytest.mark.parametrize(("layout", "origin"), [(SINGLE, NODE_FS), (DEDICATED, IMAGE_FS), (SPLIT, NODE_FS)])
+# (spec 7.1.6)
 def test_the_file_system_of_containers_has_the_threshold_of_the_one_it_shares(layout, origin):
     configured = (Threshold(NODE_FS, Amount(1)), Threshold(IMAGE_FS, Amount(2)))
     derived = thresholds_for(configured, layout)[2:]
@@ -86,6 +90,7 @@ def test_the_file_system_of_containers_has_the_threshold_of_the_one_it_shares(la
         (150, Amount(percent=10.0), Amount(percent=5.0), True, False),
     ],
 )
+# (spec 7.1.2)
 def test_a_threshold_is_met_below_its_amount_and_past_with_the_minimum_on_top(available, least, reclaim, again, met):
     threshold = Threshold(MEMORY, least, None, reclaim)
     assert is_met(threshold, SignalReading(available, 1000, 0), with_reclaim=again) is met
@@ -107,6 +112,7 @@ def test_a_threshold_is_met_below_its_amount_and_past_with_the_minimum_on_top(av
         (CONTAINER_FS, SPLIT, (Reclaim.CONTAINERS,)),
     ],
 )
+# (spec 7.3.1)
 def test_each_signal_names_what_is_reclaimed_before_an_eviction(signal, layout, what):
     assert reclaimable(signal, layout) == what
 
@@ -136,12 +142,14 @@ def follow(thresholds, *samples):
     return told
 
 
+# (spec 7.2.1)
 def test_a_hard_threshold_decides_at_once_and_only_by_a_new_reading():
     assert follow(
         (HARD,), (0, {MEMORY: (99, 1)}), (10, {MEMORY: (99, 1)}), (20, {MEMORY: (99, 2)}), (30, {MEMORY: (120, 3)})
     ) == [([MEMORY], ["MemoryPressure"]), ([], ["MemoryPressure"]), *[([MEMORY], ["MemoryPressure"])] * 2]
 
 
+# (spec 7.2.2)
 def test_a_condition_stays_for_the_transition_period_after_it_was_last_seen():
     told = follow(
         (HARD,),
@@ -153,6 +161,7 @@ def test_a_condition_stays_for_the_transition_period_after_it_was_last_seen():
     assert told == [([MEMORY], ["MemoryPressure"]), *[([], ["MemoryPressure"])] * 2, ([], [])]
 
 
+# (spec 7.2.1)
 def test_a_soft_threshold_decides_after_its_grace_without_a_break_and_shows_at_once():
     told = follow(
         (SOFT,),
@@ -166,6 +175,7 @@ def test_a_soft_threshold_decides_after_its_grace_without_a_break_and_shows_at_o
     assert told[0][1] == ["DiskPressure"]
 
 
+# (spec 7.2.3)
 def test_memory_is_handled_first_and_an_unreadable_signal_meets_no_threshold():
     disk = Threshold(NODE_FS, Amount(100))
     assert follow((disk, HARD), (0, {NODE_FS: (1, 1), MEMORY: (1, 1)}))[0][0] == [MEMORY, NODE_FS]

@@ -203,6 +203,7 @@ def test_a_queued_request_uses_the_answer_already_given_for_its_registry(worlds:
 # --- service accounts -----------------------------------------------------------------------------------------------
 
 
+# (spec 6.3.8)
 def test_a_program_gets_the_token_of_the_account_and_the_annotations_it_wants(worlds: list[World]) -> None:
     world = made(worlds, with_token(role=True))
     meta = ObjectMeta(name="builder", namespace="ns", uid="sa-1", annotations={"role": "r", "zone": "z", "other": "o"})
@@ -217,6 +218,7 @@ def test_a_program_gets_the_token_of_the_account_and_the_annotations_it_wants(wo
 
 
 @pytest.mark.parametrize(("by_token", "processes"), [(False, 1), (True, 2)])
+# (spec 6.3.8)
 def test_an_answer_is_good_for_the_account_or_for_one_token(
     worlds: list[World], by_token: bool, processes: int
 ) -> None:

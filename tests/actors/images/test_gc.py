@@ -132,6 +132,7 @@ def worlds() -> Iterator[list[World]]:
         assert PAUSE in world.cri.state.image_names, "the image of sandboxes is gone"
 
 
+# (spec 6.5.1)
 def test_images_go_until_the_file_system_is_at_the_low_threshold(worlds: list[World]) -> None:
     worlds.append(world := World(other=50))
     world.begin()
@@ -143,6 +144,7 @@ def test_images_go_until_the_file_system_is_at_the_low_threshold(worlds: list[Wo
     assert len(world.images()) == 3
 
 
+# (spec 6.5.1)
 def test_below_the_high_threshold_nothing_goes(worlds: list[World]) -> None:
     worlds.append(world := World(other=24))
     world.begin()
@@ -150,6 +152,7 @@ def test_below_the_high_threshold_nothing_goes(worlds: list[World]) -> None:
     assert len(world.images()) == 5
 
 
+# (spec 1.5.2)
 def test_nothing_goes_before_every_source_has_spoken_and_ages_count_from_the_start(worlds: list[World]) -> None:
     worlds.append(world := World(msgspec.structs.replace(LIMITS, min_age_ns=2 * MINUTE_NS), other=50))
     world.tell(ReclaimImages(world.asker), seconds=900)
@@ -160,6 +163,7 @@ def test_nothing_goes_before_every_source_has_spoken_and_ages_count_from_the_sta
     assert len(world.reclaimed) == 1
 
 
+# (spec 6.5.3)
 def test_nothing_goes_before_its_age(worlds: list[World]) -> None:
     worlds.append(world := World(msgspec.structs.replace(LIMITS, min_age_ns=2 * MINUTE_NS), other=50))
     world.begin()
@@ -170,6 +174,7 @@ def test_nothing_goes_before_its_age(worlds: list[World]) -> None:
     assert world.said() == ["FreeDiskSpaceFailed"]
 
 
+# (spec 6.5.4)
 def test_an_image_past_its_maximum_age_is_removed_from_an_empty_disk(worlds: list[World]) -> None:
     worlds.append(world := World(GcLimits(0, 12 * MINUTE_NS, 100, 80)))
     world.lease("pod", IMAGES[0])
@@ -183,6 +188,7 @@ def test_an_image_past_its_maximum_age_is_removed_from_an_empty_disk(worlds: lis
     assert world.images() == []
 
 
+# (spec 6.5.5, 6.5.6)
 def test_failing_to_free_space_is_an_event_and_twice_in_a_row_a_failure(worlds: list[World]) -> None:
     worlds.append(world := World(other=82))
     world.begin()
@@ -197,6 +203,7 @@ def test_failing_to_free_space_is_an_event_and_twice_in_a_row_a_failure(worlds: 
     assert world.said() == ["FreeDiskSpaceFailed", "FreeDiskSpaceFailed", "FreeDiskSpaceFailed", "ImageGCFailed"]
 
 
+# (spec 6.5.5)
 def test_a_file_system_without_capacity_is_named(worlds: list[World]) -> None:
     worlds.append(world := World())
     world.capacity = 0
@@ -215,6 +222,7 @@ def test_one_image_that_cannot_be_removed_holds_up_no_other(worlds: list[World])
     assert len(world.images()) == 3
 
 
+# (spec 6.5.7)
 def test_a_request_for_space_removes_all_unneeded_images(worlds: list[World]) -> None:
     worlds.append(world := World(msgspec.structs.replace(LIMITS, min_age_ns=2 * MINUTE_NS)))
     world.lease("pod", IMAGES[1])

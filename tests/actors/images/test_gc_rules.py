@@ -105,6 +105,7 @@ def test_an_image_found_at_the_first_look_may_be_of_any_age() -> None:
     ],
     ids=["oldest use first", "never used before used", "then first seen", "then by id"],
 )
+# (spec 6.5.2)
 def test_the_order_in_which_images_go(lives: dict[str, ImageLife], order: str) -> None:
     found = candidates([image("b"), image("a"), image("c")], lives, NOBODY, 100, 0)
     assert "".join(each.id for each in found) == order
@@ -124,6 +125,7 @@ def test_the_order_in_which_images_go(lives: dict[str, ImageLife], order: str) -
     ],
     ids=["used before", "just old enough", "too young", "pinned", "by name", "by short name", "by id", "others"],
 )
+# (spec 6.5.3)
 def test_an_image_may_be_removed(one: Image, life: ImageLife, needed: frozenset[str], goes: bool) -> None:
     assert bool(candidates([one], {"x": life}, needed, 100, 20)) is goes
 
@@ -139,6 +141,7 @@ def test_an_image_may_be_removed(one: Image, life: ImageLife, needed: frozenset[
     ],
     ids=["not used for long", "used lately", "never used", "not here for long", "no maximum"],
 )
+# (spec 6.5.4)
 def test_an_image_is_too_old(life: ImageLife, max_age_ns: int, goes: bool) -> None:
     assert bool(too_old([image("x")], {"x": life}, 100, max_age_ns)) is goes
 
@@ -153,6 +156,7 @@ def test_when_a_file_system_is_too_full_and_by_how_much(available: int, percent:
     assert (used_percent(full), is_over(full, limits), bytes_over(full, limits.low_percent)) == (percent, over, to_free)
 
 
+# (spec 6.5.1)
 def test_a_high_threshold_of_100_is_none() -> None:
     limits = GcLimits.of(KubeletConfiguration(image_gc_high_threshold_percent=100))
     assert not limits.by_space

@@ -116,6 +116,7 @@ def test_the_agent_leaves_what_a_kubelet_would_have_written(node: Node) -> None:
     }
 
 
+# (spec 6.4.5)
 def test_an_image_that_a_kubelet_was_pulling_gets_the_record_that_its_next_start_would_make(node: Node) -> None:
     node.put("pulling", WAITING, intent(WAITING))
     assert node.start() == []

@@ -24,6 +24,7 @@ def entries(name: str) -> Entries:
         (CacheScope.GLOBAL, {IMAGE, SIBLING, STRANGER}),
     ],
 )
+# (spec 6.3.7)
 def test_an_answer_is_good_for_what_its_program_says(scope: CacheScope, good_for: set[str]) -> None:
     cache = ProviderCache()
     cache.store(IMAGE, NO_ACCOUNT, ProviderAnswer(scope, 10, entries("a")), now_ns=0)

@@ -189,6 +189,7 @@ def test_a_worker_that_asks_again_keeps_its_place_and_gets_one_answer(world: Wor
     assert len(world.said("a")) == 2
 
 
+# (spec 6.2.1)
 def test_an_image_that_hangs_holds_up_no_other_when_pulls_are_parallel(world: World):
     world.ask("a", "huge")
     answers = world.ask("b", "nginx")
@@ -197,6 +198,7 @@ def test_an_image_that_hangs_holds_up_no_other_when_pulls_are_parallel(world: Wo
 
 
 @pytest.mark.parametrize(("pull_limits", "at_once"), [(PullLimits.of(True, None, 0, 10), 1), (limits(2), 2)])
+# (spec 6.2.1)
 def test_no_more_pulls_than_allowed_are_in_the_air_and_the_others_follow_in_order(
     worlds: list[World], pull_limits: PullLimits, at_once: int
 ):
@@ -286,6 +288,7 @@ def test_a_pod_costs_the_same_however_many_images_another_waits_for():
     assert cost(1_000) <= 1.1 * cost(20)
 
 
+# (spec 6.2.3)
 def test_pulls_begin_no_faster_than_the_rate_and_none_fails_for_it(worlds: list[World]):
     worlds.append(world := World(limits(per_second=2)))
     answers = [world.ask(f"pod{n}", f"image{n}") for n in range(5)]
@@ -297,6 +300,7 @@ def test_pulls_begin_no_faster_than_the_rate_and_none_fails_for_it(worlds: list[
     assert answers == [[]] * 5
 
 
+# (spec 2.1.7)
 def test_a_failure_backs_off_per_pod_and_image(world: World):
     answers = world.ask("a", "nginx")
     world.end("nginx:latest", "manifest unknown")
@@ -400,6 +404,7 @@ class NodeFiles:
         return NodeCredentials(self.entries)
 
 
+# (spec 6.1.7)
 def test_credentials_are_tried_in_order_until_one_is_taken(world: World):
     answers = world.ask("a", "nginx", secrets=("one", "two", "three"))
     world.end("nginx:latest", "denied")
@@ -434,6 +439,7 @@ def test_a_pod_whose_secrets_change_while_it_waits_joins_another_flight(world: W
     assert world.registry.shown == ["old", "new"]
 
 
+# (spec 6.3.1)
 def test_credentials_of_the_node_come_after_those_of_the_pod(worlds: list[World]):
     worlds.append(world := World(limits(), NodeFiles("node", "mine")))
     world.ask("a", "nginx", secrets=("mine",))
@@ -488,6 +494,7 @@ def with_programs(
     return world
 
 
+# (spec 6.3.1)
 def test_programs_are_asked_for_each_pull_and_come_after_all_other_credentials(worlds: list[World]) -> None:
     world = with_programs(worlds, PROGRAM, node=NodeFiles("node"))
     answers = world.ask("a", "nginx", secrets=("mine",))
@@ -515,6 +522,7 @@ def test_a_pull_waits_for_programs_only_when_no_other_credential_is_taken(worlds
     assert world.registry.shown == ["mine", "wrong", "given"]
 
 
+# (spec 6.1.7)
 def test_without_any_credential_programs_come_before_an_anonymous_pull(worlds: list[World]) -> None:
     world = with_programs(worlds, PROGRAM)
     world.ask("a", "nginx")

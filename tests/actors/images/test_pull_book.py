@@ -92,6 +92,7 @@ FIELDS = {"policy": "imagePullCredentialsVerificationPolicy", "allowlist": "prel
         ("NeverVerifyAllowlistedImages", ("r/*",), MUST, MUST),
     ],
 )
+# (spec 6.4.1)
 def test_the_policy_field_decides_what_a_pod_without_secrets_may_use(
     policy: str, allowlist: tuple[str, ...], preloaded: Access, pulled: Access
 ) -> None:
@@ -117,6 +118,7 @@ def test_the_policy_field_decides_what_a_pod_without_secrets_may_use(
         (Grants((PullSecret("u1", "a", "pull"),)), (PullSecret("u2", "a", "pull"),), MUST, None),
     ],
 )
+# (spec 6.4.4)
 def test_a_record_decides_what_a_pod_with_secrets_may_use(
     known: Grants | None, shown: tuple[PullSecret, ...], expected: Access, added: PullSecret | None
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_record_decides_what_a_pod_with_secrets_may_use(
         (Shown((), PullAccount("u3", "b", "builder")), MUST),
     ],
 )
+# (spec 6.4.4)
 def test_a_service_account_opens_what_it_has_opened_and_one_of_the_same_name_does_not(
     shown: Shown, expected: Access
 ) -> None:
@@ -164,6 +167,7 @@ def test_a_program_is_asked_where_a_service_account_may_make_the_difference(
     assert not disk.book.may_open_by_account(image, "sha256:other", secrets, "a", name)
 
 
+# (spec 6.4.4)
 def test_looks_extend_a_record_up_to_a_limit() -> None:
     many = Grants(tuple(PullSecret(f"u{n}", "a", "s", "h1") for n in range(SECRETS_AT_MOST)))
     record = PulledRecord(TIME, REF, {"r.io/app": many})
@@ -188,6 +192,7 @@ def test_a_pull_that_needed_nothing_opens_the_image_to_all() -> None:
 # --- what is on disk ------------------------------------------------------------------------------------------------
 
 
+# (spec 6.4.2)
 def test_an_intent_stands_while_the_image_is_pulled_and_a_record_afterwards() -> None:
     disk = Disk()
     disk.apply(disk.book.intend(IMAGE, IMAGE, 1))
@@ -224,6 +229,7 @@ def test_an_image_that_comes_after_its_pull_has_ended_is_open_to_nobody(crashes:
     assert disk.access(MINE) is MUST
 
 
+# (spec 6.4.5)
 def test_an_intent_whose_image_never_comes_goes_after_a_while() -> None:
     disk = Disk()
     disk.apply(disk.book.intend(IMAGE, IMAGE, 1))

@@ -46,6 +46,7 @@ USE, PULL, REFUSE = ImageAction.USE, ImageAction.PULL, ImageAction.REFUSE
         (f"nginx@sha512:{HEX}{HEX}", f"nginx@sha512:{HEX}{HEX}"),
     ],
 )
+# (spec 6.1.1)
 def test_a_name_without_tag_and_digest_means_latest(image: str, full: str):
     assert with_default_tag(image) == full
 
@@ -76,6 +77,7 @@ def test_a_name_without_tag_and_digest_means_latest(image: str, full: str):
         ("x.io/" + "a" * 256, "repository name must not be more than 255 characters"),
     ],
 )
+# (spec 6.1.1)
 def test_an_unpullable_name_is_refused_with_the_kubelets_message(image: str, words: str):
     with pytest.raises(InvalidImageNameError) as caught:
         with_default_tag(image)
@@ -107,6 +109,7 @@ def test_any_text_is_a_name_or_is_refused(text: str):
         ("nginx", "Never", "Never"),
     ],
 )
+# (spec 6.1.2)
 def test_the_default_policy_depends_on_what_the_name_means(image: str, policy: str | None, expected: str):
     assert policy_of(image, policy) == expected
     assert is_latest(image) == (policy_of(image, None) == "Always")
@@ -123,6 +126,7 @@ def test_the_default_policy_depends_on_what_the_name_means(image: str, policy: s
         ("Never", True, USE, "", "Pulled"),
     ],
 )
+# (spec 6.1.2)
 def test_the_table_of_policies(policy: str, present: bool, action: ImageAction, reason: str, event: str | None):
     verdict = judge_image("nginx", policy, present)
     assert (verdict.action, verdict.reason) == (action, reason)
@@ -133,6 +137,7 @@ def test_the_table_of_policies(policy: str, present: bool, action: ImageAction, 
 
 
 @pytest.mark.parametrize("policy", ["Always", "IfNotPresent", "Never"])
+# (spec 6.1.1)
 def test_an_invalid_name_is_refused_under_every_policy(policy: str):
     verdict = judge_image("Nginx", policy, True)
     assert (verdict.action, verdict.reason) == (REFUSE, "InvalidImageName")
@@ -148,6 +153,7 @@ def test_an_invalid_name_is_refused_under_every_policy(policy: str):
     )
 
 
+# (spec 2.1.7)
 def test_back_off_doubles_from_10_to_300_seconds_and_forgets_after_peace():
     back_off: BackOff | None = None
     now_ns, waits = 0, []
@@ -168,10 +174,12 @@ def test_back_off_doubles_from_10_to_300_seconds_and_forgets_after_peace():
         ("not RegistryUnavailable", "ErrImagePull"),
     ],
 )
+# (spec 6.1.6)
 def test_a_reason_in_front_of_the_error_is_shown(error: str, reason: str):
     assert reason_of(error) == reason
 
 
+# (spec 6.1.4)
 def test_from_the_second_look_on_a_failure_shows_as_back_off_with_its_cause():
     failed = ImagePullFailed("nginx", "web", "ErrImagePull", "manifest unknown", 0)
     assert shown_while_backing_off(failed) == (
@@ -184,6 +192,7 @@ def test_from_the_second_look_on_a_failure_shows_as_back_off_with_its_cause():
     assert shown_while_backing_off(invalid) == ("InvalidImageName", "no")
 
 
+# (spec 6.1.5)
 def test_the_event_of_a_pull_says_times_and_size():
     said = pulled("nginx", 1_234_567_890, 2_000_000_000, 10)
     assert said.message == ('Successfully pulled image "nginx" in 1.234s (2s including waiting). Image size: 10 bytes.')
@@ -194,6 +203,7 @@ def test_the_event_of_a_pull_says_times_and_size():
     st.integers(0, 20),
     st.lists(st.integers(0, 3 * SECOND_NS), min_size=1, max_size=60),
 )
+# (spec 6.2.3)
 def test_pulls_never_begin_faster_than_the_rate(per_second: int, burst: int, gaps: list[int]):
     rate = PullRate(per_second, burst)
     now_ns, taken = 0, 0

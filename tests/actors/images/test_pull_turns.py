@@ -78,6 +78,7 @@ def test_a_flight_begins_in_the_turn_of_the_first_pod_that_waits_for_it() -> Non
     assert line.all() == "shared two three", "and only once"
 
 
+# (spec 6.2.1)
 def test_as_many_as_allowed_are_in_the_air() -> None:
     line = Line(at_once=3)
     for number in range(5):

@@ -29,6 +29,7 @@ def world() -> Iterator[World]:
     assert made.system.stop()
 
 
+# (spec 6.4.2)
 def test_no_pull_begins_before_its_intent_is_on_disk(world: World) -> None:
     world.start()
     world.ask("a", "pull")
@@ -83,6 +84,7 @@ def test_a_pull_without_credentials_opens_the_image_to_all(world: World) -> None
     assert world.ask("b", present=REF) == [ImagePulled(IMAGE, "web", present=True)]
 
 
+# (spec 6.1.3)
 def test_an_image_that_is_here_is_pulled_again_by_a_pod_whose_secrets_have_not_opened_it(world: World) -> None:
     world.start()
     world.ask("a", "pull")
@@ -96,6 +98,7 @@ def test_an_image_that_is_here_is_pulled_again_by_a_pod_whose_secrets_have_not_o
     assert world.ask("copy", "copied", present=REF) == [ImagePulled(IMAGE, "web", present=True)]
 
 
+# (spec 6.4.4)
 def test_a_pod_with_the_policy_never_does_not_learn_that_the_image_is_here(world: World) -> None:
     world.start()
     world.ask("a", "pull")
@@ -159,6 +162,7 @@ def test_a_pod_that_has_ended_is_not_answered_when_the_records_come(world: World
     assert (world.pulls, answers) == ([], [])
 
 
+# (spec 6.4.5)
 def test_a_record_goes_with_its_image(world: World) -> None:
     world.start()
     world.ask("a")

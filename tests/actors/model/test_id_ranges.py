@@ -11,6 +11,7 @@ from actors.model.id_ranges import IdRange, IdRangeError, Slots, document, node_
 PER_POD = 65536
 
 
+# (spec 17.6.2)
 def test_17_6_without_subordinate_ids_the_range_is_all_but_those_of_the_host() -> None:
     whole = node_range(None, None, PER_POD, 110)
     assert whole == IdRange(PER_POD, 2**32 - PER_POD)
@@ -20,6 +21,7 @@ def test_17_6_without_subordinate_ids_the_range_is_all_but_those_of_the_host() -
     assert odd.first + odd.length <= 2**32
 
 
+# (spec 17.6.2)
 def test_17_6_the_range_is_that_of_getsubids() -> None:
     said = f"0: kubelet {PER_POD} {110 * PER_POD}\n"
     assert node_range(said, said, PER_POD, 110) == IdRange(PER_POD, 110 * PER_POD)
@@ -38,6 +40,7 @@ def test_17_6_the_range_is_that_of_getsubids() -> None:
         pytest.param("0: k 1 2\n1: k 3 4", "0: k 1 2\n1: k 3 4", "one range", id="two ranges"),
     ],
 )
+# (spec 17.6.2)
 def test_17_6_a_range_that_pods_cannot_be_divided_over_is_an_error(users: str, groups: str | None, why: str) -> None:
     with pytest.raises(IdRangeError, match=why):
         node_range(users, groups, PER_POD, 110)
@@ -47,6 +50,7 @@ def slots(pods: int = 3) -> Slots:
     return Slots(IdRange(PER_POD, pods * PER_POD), PER_POD)
 
 
+# (spec 17.6.3)
 def test_17_6_each_pod_has_its_own_slot_and_keeps_it() -> None:
     it = slots()
     firsts = [it.give(uid).first for uid in ("a", "b", "a", "c")]
@@ -84,6 +88,7 @@ def test_17_6_a_record_that_cannot_be_kept_refuses_its_pod_and_its_ids_go_to_nob
     assert it.of("a") == IdRange(PER_POD, PER_POD)
 
 
+# (spec 16.2, 17.6.3)
 def test_17_6_the_record_is_a_document_of_mappings() -> None:
     text = document(IdRange(131072, PER_POD))
     one = '[{"hostId":131072,"containerId":0,"length":65536}]'

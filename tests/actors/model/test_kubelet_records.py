@@ -78,6 +78,7 @@ def test_a_record_has_all_containers_that_can_be_resized_and_the_pod_as_a_whole(
     }
 
 
+# (spec 10.16.1)
 def test_both_files_hold_the_record_of_each_pod_that_has_an_allocation() -> None:
     book = book_of(WEB, pod("bare", Container(name="app")))
     written = book.written()

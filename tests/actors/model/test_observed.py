@@ -53,6 +53,7 @@ def look(*parts: PodSandboxStatus | ContainerStatus) -> ObservedPod:
     return observe("uid-1", sandboxes, containers)
 
 
+# (spec 3.14.2)
 def test_everything_is_newest_first_by_attempt_even_when_the_clock_went_back() -> None:
     seen = look(box(0, created_at=900), box(2, created_at=100), made("x", 0, 900), made("z", 2, 100), made("y", 1, 500))
     assert [each.attempt for each in seen.sandboxes] == [2, 0]
@@ -71,6 +72,7 @@ def test_a_picture_with_refreshed_containers_is_the_one_made_anew() -> None:
     assert with_refreshed(look(*boxes, *before), refreshed) == look(*boxes, *after)
 
 
+# (spec 3.14.2)
 def test_the_label_says_which_sandbox_a_container_is_in() -> None:
     seen = look(box(0), box(1, created_at=10), made("x", 0, 99, labels={SANDBOX_ATTEMPT: "0"}))
     assert seen.by_name["web"][0].sandbox_attempt == 0
@@ -145,6 +147,7 @@ def test_a_container_state_says_whether_it_may_run_and_whether_it_failed() -> No
     assert state(ContainerState.CONTAINER_EXITED, reason="OOMKilled") == (False, True, True)
 
 
+# (spec 3.14.1)
 def test_the_image_is_the_one_the_user_wrote_where_the_runtime_tells_it() -> None:
     [each] = look(made("x", 0, image=ImageSpec(image="sha256:1", user_specified_image="web:1"), image_ref="r")).by_name[
         "web"

@@ -37,6 +37,7 @@ def test_a_missing_probe_result_equals_the_default_result(one: ProbeResults, oth
         ProbeResults(active=True, startup=FrozenMap({"a": False})),
     ],
 )
+# (spec 2.3.3)
 def test_ready_dead_started_and_never_started_are_news(other: ProbeResults):
     assert not say_the_same(NOTHING_YET, other)
     assert not say_the_same(other, NOTHING_YET)

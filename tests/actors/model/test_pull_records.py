@@ -36,6 +36,7 @@ RECORD = PulledRecord(TIME, "sha256:1", {"r.io/open": ALL_PODS, "r.io/app": Gran
 """A kubelet sorts the names."""
 
 
+# (spec 6.4.3)
 def test_a_record_is_written_as_a_kubelet_writes_it_and_read_again() -> None:
     assert encode_record(RECORD) == OF_A_KUBELET
     assert decode_record(OF_A_KUBELET) == RECORD
@@ -70,6 +71,7 @@ def test_an_invalid_record_is_an_error(content: bytes) -> None:
         decode_record(content)
 
 
+# (spec 6.4.3)
 def test_a_credential_is_kept_as_the_digest_that_a_kubelet_computes() -> None:
     document = '{"username":"u","password":"a\\u0026b\\u003c\\u003e"}'
     assert credential_hash(Credential("u", "a&b<>")) == hashlib.sha256(document.encode()).hexdigest()

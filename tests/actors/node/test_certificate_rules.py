@@ -37,6 +37,7 @@ def node(*addresses: tuple[str, str]) -> Node:
         ),
     ],
 )
+# (spec 17.2.2)
 def test_names_are_those_of_the_node_once_it_has_an_address(addresses: Any, names: tuple[str, ...]) -> None:
     assert serving_names(node(*addresses)) == names
 
@@ -55,6 +56,7 @@ def test_when_one_is_asked_for(held: Any, names: tuple[str, ...], now_ns: int, w
     assert why_due(held, names, 1_800, now_ns) == why
 
 
+# (spec 17.3.1)
 def test_each_node_renews_at_its_own_time_between_seven_and_nine_tenths() -> None:
     assert renewal_at_ns(HELD, 0.0) == 1_700
     assert renewal_at_ns(HELD, 0.5) == 1_800

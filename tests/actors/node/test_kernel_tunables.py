@@ -22,6 +22,7 @@ class Kernel:
         return ""
 
 
+# (spec 9.8.5)
 def test_the_table_is_that_of_the_specification() -> None:
     assert dict(WANTED) == {
         "vm.overcommit_memory": 1,
@@ -51,6 +52,7 @@ def test_missing_rights_are_reported_for_each_kernel_parameter() -> None:
     assert failed == ("vm.overcommit_memory stays 0, a node needs 1: Permission denied",)
 
 
+# (spec 9.8.5)
 def test_a_protected_kernel_is_a_reason_not_to_start_for_each_parameter() -> None:
     faults = protected_faults(differences(Kernel({"vm.overcommit_memory": 2, "kernel.panic_on_oops": 0})))
     assert [str(fault) for fault in faults] == [

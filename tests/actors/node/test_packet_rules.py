@@ -55,6 +55,7 @@ def running(packet_filter: Filter) -> SimulatedDispatcher:
     return dispatcher
 
 
+# (spec 14.4.1)
 def test_the_chains_of_a_kubelet_are_made_for_both_families() -> None:
     packet_filter = Filter(IPV4, IPV6)
     running(packet_filter)
@@ -65,6 +66,7 @@ def test_the_chains_of_a_kubelet_are_made_for_both_families() -> None:
 
 
 @pytest.mark.parametrize("tables", [("filter",), ("mangle",), ("nat",), ("mangle", "nat", "filter")])
+# (spec 14.4.1)
 def test_flushed_tables_are_restored_within_a_minute(tables: tuple[str, ...]) -> None:
     packet_filter = Filter(IPV4)
     dispatcher = running(packet_filter)
@@ -87,6 +89,7 @@ def test_a_failure_is_logged_once_and_tried_again(caplog: pytest.LogCaptureFixtu
     assert packet_filter.is_whole(IPV4)
 
 
+# (spec 14.4.1)
 def test_a_node_without_iptables_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     packet_filter = Filter()

@@ -39,6 +39,7 @@ def node(*cidrs: str, cidr: str | None = None) -> NodeObserved:
     return NodeObserved(Node(metadata=ObjectMeta(name="n"), spec=NodeSpec(pod_cidrs=cidrs, pod_cidr=cidr)))
 
 
+# (spec 9.2.5)
 def test_the_addresses_of_pods_are_told_to_the_runtime_once_and_again_until_it_takes_them() -> None:
     dispatcher, runtime = SimulatedDispatcher(1), Runtime()
     actor = ActorSystem(dispatcher).spawn(PodCidrActor, runtime, name="pod-cidr")

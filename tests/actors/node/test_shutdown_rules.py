@@ -50,6 +50,7 @@ def whole(seconds: int, critical: int) -> KubeletConfiguration:
         (by_priority((7, 0)), [(7, 0)]),
     ],
 )
+# (spec 9.7.1)
 def test_the_groups_of_a_configuration(configuration, expected):
     groups = groups_of(configuration)
     assert [(group.priority, group.period_ns // SECOND_NS) for group in groups] == expected
@@ -94,6 +95,7 @@ GROUPS = (Group(10, 5), Group(100, 5), Group(CRITICAL, 5))
         (50, "system-node-critical", 0),
     ],
 )
+# (spec 9.7.2)
 def test_the_group_of_a_pod(priority, name, expected):
     assert group_of(GROUPS, pod(priority, name)) == expected
 
@@ -121,6 +123,7 @@ def test_a_completed_pod_keeps_its_status(phase, expected):
     assert has_ended(Pod(status=PodStatus(phase=phase))) is expected
 
 
+# (spec 9.7.5)
 def test_a_saved_shutdown_reads_back_in_the_kubelets_format():
     began = 1_700_000_000 * SECOND_NS + 123_456_000
     assert text_of(Shutdown(began)) == '{"startTime":"2023-11-14T22:13:20.123456Z","endTime":"0001-01-01T00:00:00Z"}'

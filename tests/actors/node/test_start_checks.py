@@ -91,6 +91,7 @@ def test_an_agent_starts_on(fields: dict[str, Any], facts: dict[str, Any]) -> No
         ),
     ],
 )
+# (spec 9.8.2, 10.1.1, 10.1.4)
 def test_an_agent_does_not_start_on(fields: dict[str, Any], facts: dict[str, Any], told: list[str]) -> None:
     assert faults(fields, facts) == told
 
@@ -99,6 +100,7 @@ def test_an_agent_does_not_start_on(fields: dict[str, Any], facts: dict[str, Any
     ("name", "too_much", "there"),
     [("cpu", "5", "4"), ("memory", "17Gi", "16Gi"), ("ephemeral-storage", "101Gi", "100Gi"), ("pid", "40k", "32768")],
 )
+# (spec 10.1.2)
 def test_no_more_can_be_reserved_of_any_resource_than_there_is(name: str, too_much: str, there: str) -> None:
     (told,) = faults({"kube_reserved": {name: too_much}}, V2)
     assert f"{too_much} of {name} are reserved, and this machine has {there}" in told
@@ -126,6 +128,7 @@ def test_every_fault_is_told_at_once() -> None:
         ({**V1, "root_cpu_stat": False}, []),
     ],
 )
+# (spec 10.1.1)
 def test_some_things_are_only_warned_of(facts: dict[str, Any], words: list[str]) -> None:
     told = start_warnings(KubeletConfiguration(fail_swap_on=False), StartFacts(**facts))
     assert len(told) == len(words)
@@ -143,6 +146,7 @@ def test_some_things_are_only_warned_of(facts: dict[str, Any], words: list[str])
         ({**V2, "swaps": None}, "5.15.0", []),
     ],
 )
+# (spec 2.2.2)
 def test_cgroup_v1_and_swap_without_noswap_cause_remarks(
     facts: dict[str, Any], kernel: str, reasons: list[str]
 ) -> None:
@@ -160,6 +164,7 @@ def test_a_remark_says_what_is_wrong_and_where() -> None:
     )
 
 
+# (spec 10.1.3)
 def test_only_a_root_that_pods_need_is_asked_for() -> None:
     assert asked_cgroups(KubeletConfiguration()) == ()
     assert asked_cgroups(KubeletConfiguration(cgroup_root="/x")) == ("/x",)

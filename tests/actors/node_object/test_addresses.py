@@ -54,6 +54,7 @@ def network(*routes: str, looked_up: tuple[str, ...] | None = ()) -> NetworkFact
         "without any route: not an interface of pods",
     ],
 )
+# (spec 9.4.1)
 def test_a_node_has_the_address_that(
     name: str, wished: tuple[str, ...], facts: NetworkFacts, addresses: tuple[str, ...]
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_machine_without_any_address_says_so() -> None:
         ("203.0.113.1", "no interface of this machine has the address 203.0.113.1"),
     ],
 )
+# (spec 9.4.2)
 def test_an_address_must_be_the_machines_own_and_reachable(address: str, fault: str) -> None:
     local = {found.address for found in INTERFACES}
     assert address_fault(ipaddress.ip_address(address), local) == fault
@@ -136,6 +138,7 @@ FOUND = NodeIps(("192.0.2.10", "2001:db8::10"), given=True)
         "the old ones while the one asked for is not there",
     ],
 )
+# (spec 9.4.1)
 def test_a_node_publishes(
     existing: tuple[NodeAddress, ...], found: NodeIps, external: bool, expected: list[tuple[str, str]]
 ) -> None:

@@ -18,6 +18,7 @@ def configured(**fields: Any) -> KubeletConfiguration:
     return KubeletConfiguration(**fields)
 
 
+# (spec 9.5.1)
 def test_capacity_is_what_the_machine_has() -> None:
     assert capacity({}, MACHINE, 100 * GIB, configured()) == {
         "cpu": "4",
@@ -42,6 +43,7 @@ def test_capacity_of_others_is_kept_and_unknown_values_keep_their_last_value() -
     ("fields", "limit"),
     [({}, 110), ({"max_pods": 250}, 250), ({"pods_per_core": 10}, 40), ({"pods_per_core": 100, "max_pods": 300}, 300)],
 )
+# (spec 9.5.1)
 def test_pods_are_limited_by_node_and_by_core(fields: dict[str, int], limit: int) -> None:
     assert pod_limit(4, configured(**fields)) == limit
 
@@ -77,10 +79,12 @@ WHOLE = {"cpu": "4", "memory": "16Gi", "ephemeral-storage": "100Gi", "pods": "11
         "process ids are not a resource of a node",
     ],
 )
+# (spec 9.5.2, 10.1.4)
 def test_allocatable_is_what_is_not_reserved(fields: dict[str, Any], left: dict[str, str]) -> None:
     assert allocatable(WHOLE, configured(**fields)) == {**WHOLE, **left}
 
 
+# (spec 9.5.2)
 def test_reserved_resources_include_process_ids_and_no_eviction_thresholds() -> None:
     fields = {"system_reserved": {"pid": "500", "cpu": "1"}, "kube_reserved": {"pid": "1k", "memory": "1Gi"}}
     kept = reserved(configured(**fields, eviction_hard={"memory.available": "5Gi"}))
@@ -92,6 +96,7 @@ def test_reserved_resources_include_process_ids_and_no_eviction_thresholds() -> 
     }
 
 
+# (spec 9.5.2)
 def test_huge_pages_are_taken_out_of_allocatable_memory() -> None:
     pods = allocatable({"memory": "16Gi", "hugepages-2Mi": "1Gi", "hugepages-1Gi": "2Gi"}, configured())
     assert pods == {"memory": "13Gi", "hugepages-2Mi": "1Gi", "hugepages-1Gi": "2Gi"}

@@ -37,6 +37,7 @@ def later(condition: NodeCondition) -> NodeCondition:
         (NodeStatus(capacity={"cpu": "1", "memory": "1"}), NodeStatus(capacity={"memory": "1", "cpu": "1"}), False),
     ],
 )
+# (spec 9.2.2)
 def test_heartbeats_and_order_are_no_change(before: NodeStatus, after: NodeStatus, changed: bool) -> None:
     assert status_has_changed(before, after) is changed
 
@@ -60,6 +61,7 @@ def test_an_unchanged_status_is_reported_after_a_while(last: int | None, delay: 
     assert is_report_due(last, now, 300, delay) is due
 
 
+# (spec 9.2.1)
 def test_after_a_change_the_while_is_shifted_by_up_to_half_of_it() -> None:
     assert [delay_after_change_ns(300, draw) for draw in (0.0, 0.5, 0.999)] == [-150, 0, 149]
 
@@ -77,6 +79,7 @@ def test_a_difference_names_what_is_new_other_and_gone() -> None:
     assert difference(before, after) == {"gone": None, "other": 2, "new": {"c": 3}, "deep": {"b": 3}, "list": [2]}
 
 
+# (spec 9.2.3)
 def test_a_patch_has_the_agents_part_only() -> None:
     old = NodeStatus(
         capacity={"cpu": "4", "hugepages-16Mi": "0"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.messages.node import NodePressureObserved
+from actors.messages.node import NodePressureObserved, RefusedOwner
 from actors.messages.pods import RuntimeStateObserved
 from actors.node_object.conditions import events_of_change, is_ready, next_conditions, verdicts
 from actors.node_object.readiness import RuntimeHealth, look_again_ns, message_of, unready_reasons
@@ -20,6 +20,7 @@ def said(pressures: NodePressureObserved = NO_PRESSURE, unready: tuple[str, ...]
     return {one.type: (one.status, one.reason, one.message) for one in verdicts(pressures, unready)}
 
 
+# (spec 9.3.1)
 def test_the_words_of_a_node_that_is_well() -> None:
     assert said() == {
         "MemoryPressure": ("False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -29,6 +30,7 @@ def test_the_words_of_a_node_that_is_well() -> None:
     }
 
 
+# (spec 9.3.1)
 def test_the_words_of_a_node_that_is_not() -> None:
     assert said(NodePressureObserved(memory=True, disk=True, pid=True), ("one", "two")) == {
         "MemoryPressure": ("True", "KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
@@ -38,6 +40,38 @@ def test_the_words_of_a_node_that_is_not() -> None:
     }
 
 
+def refused(*names: str) -> tuple[RefusedOwner, ...]:
+    return tuple(RefusedOwner("ReplicaSet", f"shop/{name}", 20, f"{name}-x", "OutOfcpu", "no CPU") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("owners", "words"),
+    [
+        (("a",), "ReplicaSet shop/a: at least 20 pods in a row, such as a-x: OutOfcpu: no CPU"),
+        (("a", "b"), "ReplicaSet shop/b: at least 20 pods in a row, such as b-x: OutOfcpu: no CPU; ReplicaSet shop/a"),
+        (("a", "b", "c", "d", "e"), "such as c-x: OutOfcpu: no CPU; and 2 other owners"),
+    ],
+)
+def test_owners_with_refused_pods_are_named_the_newest_first_and_few_of_many(
+    owners: tuple[str, ...], words: str
+) -> None:
+    *_, told = verdicts(NO_PRESSURE, (), refused(*owners))
+    assert (told.type, told.status) == ("RepeatedPodRefusals", "True")
+    assert words in told.message
+
+
+def test_repeated_refusals_are_no_condition_before_the_first_and_a_false_one_after_the_last() -> None:
+    quiet = next_conditions((), verdicts(NO_PRESSURE, ()), 0)
+    assert "RepeatedPodRefusals" not in {one.type for one in quiet}
+    loud = next_conditions(quiet, verdicts(NO_PRESSURE, (), refused("a")), SECOND_NS)
+    over = next_conditions(loud, verdicts(NO_PRESSURE, ()), MINUTE_NS)
+    assert [(one.status, one.last_transition_time) for one in (loud[-1], over[-1])] == [
+        ("True", "1970-01-01T00:00:01Z"), ("False", "1970-01-01T00:01:00Z"),
+    ]  # fmt: skip
+    assert events_of_change(quiet, loud) == events_of_change(loud, over) == ()
+
+
+# (spec 9.3.4)
 def test_a_condition_keeps_its_transition_time_while_its_status_stays_and_those_of_others_stay_where_they_are() -> None:
     first = next_conditions((), verdicts(NodePressureObserved(), ("x",)), 1_000 * SECOND_NS)
     foreign = NodeCondition(type="NetworkUnavailable", status="False", last_heartbeat_time="2020-01-01T00:00:00Z")
@@ -74,6 +108,7 @@ def test_a_condition_keeps_its_transition_time_while_its_status_stays_and_those_
         ({}, {"NetworkUnavailable": "True"}, []),
     ],
 )
+# (spec 9.3.3)
 def test_a_change_is_an_event(before: dict[str, str], after: dict[str, str], events: list[str]) -> None:
     def conditions(of: dict[str, str]) -> tuple[NodeCondition, ...]:
         return tuple(NodeCondition(type=kind, status=status) for kind, status in of.items())
@@ -110,6 +145,7 @@ NOW_NS = 1_000 * SECOND_NS
         "silent for a while", "silent for too long", "not ready", "no network",
     ],
 )  # fmt: skip
+# (spec 2.12.1)
 def test_the_runtime_state_decides_whether_the_node_is_ready(
     state: RuntimeStateObserved | None, listed_ns_ago: int | None, reasons: list[str]
 ) -> None:
@@ -117,6 +153,7 @@ def test_the_runtime_state_decides_whether_the_node_is_ready(
     assert list(unready_reasons(RuntimeHealth(state, listed_ns), {}, (), NOW_NS)) == reasons
 
 
+# (spec 9.3.2)
 def test_others_have_reasons_too_and_all_are_said() -> None:
     health = RuntimeHealth(FINE, NOW_NS)
     others = {"shutdown": "node is shutting down", "storage": "", "csi": "no CSINode"}
@@ -126,6 +163,7 @@ def test_others_have_reasons_too_and_all_are_said() -> None:
     )
 
 
+# (spec 2.1.1)
 def test_the_status_is_checked_when_runtime_silence_starts_to_count() -> None:
     assert look_again_ns(RuntimeHealth(), NOW_NS) is None
     assert look_again_ns(RuntimeHealth(FINE, NOW_NS - MINUTE_NS), NOW_NS) == 2 * MINUTE_NS

@@ -33,6 +33,7 @@ def born(which: NodeSettings, status: NodeStatus = EMPTY) -> Node:
     return initial_node(which, MACHINE, status)
 
 
+# (spec 9.1.3)
 def test_a_node_says_what_machine_it_is_and_who_attaches_volumes() -> None:
     node = born(settings())
     assert node.metadata.name == "node-1"
@@ -41,6 +42,7 @@ def test_a_node_says_what_machine_it_is_and_who_attaches_volumes() -> None:
     assert node.spec == NodeSpec()
 
 
+# (spec 9.1.4)
 def test_flags_and_configuration_say_the_rest() -> None:
     taints = (RegisteredTaint(key="a", value="b", effect="NoSchedule"), RegisteredTaint(key="c", effect="NoExecute"))
     registration = Registration(labels={"disk": "ssd", "kubernetes.io/arch": "mine"}, host_name="other")
@@ -61,6 +63,7 @@ def test_flags_and_configuration_say_the_rest() -> None:
     )
 
 
+# (spec 9.1.4, 9.4.3)
 def test_an_external_cloud_finds_the_address_asked_for_and_a_taint_to_take_away() -> None:
     registration = Registration(external_cloud=True, node_ips=("192.0.2.1", "2001:db8::1"))
     node = born(settings(registration))
@@ -114,6 +117,7 @@ def test_a_node_that_is_there_keeps_what_others_gave_it() -> None:
         ("", "m-1", "0"),
     ],
 )
+# (spec 9.1.2)
 def test_resources_that_another_agent_or_machine_has_left_are_zero(version: str, machine_id: str, left: str) -> None:
     def informed(status: NodeStatus, version: str, machine_id: str) -> NodeStatus:
         return msgspec.structs.replace(status, node_info=NodeSystemInfo(machine_id=machine_id, kubelet_version=version))
@@ -127,6 +131,7 @@ def test_resources_that_another_agent_or_machine_has_left_are_zero(version: str,
     assert mended.status.allocatable["example.com/gpu"] == left
 
 
+# (spec 9.1.3)
 def test_labels_of_flags_are_given_at_birth_only_but_for_those_that_describe_the_machine() -> None:
     registration = Registration(labels={"disk": "ssd", "topology.kubernetes.io/zone": "b"})
     labels = reconciled(existing(), born(settings(registration))).metadata.labels
@@ -134,6 +139,7 @@ def test_labels_of_flags_are_given_at_birth_only_but_for_those_that_describe_the
     assert "disk" not in labels
 
 
+# (spec 9.1.2)
 def test_a_node_whose_volumes_the_agent_attaches_itself_loses_the_annotation() -> None:
     own = settings(enable_controller_attach_detach=False)
     with_it = msgspec.structs.replace(existing(), metadata=ObjectMeta(name="node-1", annotations={ATTACHER: "true"}))

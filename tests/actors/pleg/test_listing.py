@@ -87,6 +87,7 @@ def test_what_has_a_uid_that_no_agent_gives_is_ignored(uid: str):
         ),
     ],
 )
+# (spec 2.5.1)
 def test_two_listings_give_the_changed_pods_and_the_dead_containers(
     before: list[tuple[str, ContainerState]], now: list[tuple[str, ContainerState]], expected: ListingDifference
 ):
@@ -94,6 +95,7 @@ def test_two_listings_give_the_changed_pods_and_the_dead_containers(
     assert difference(*pictures) == expected
 
 
+# (spec 2.5.1)
 def test_a_sandbox_that_is_lost_or_gone_is_a_change_and_no_death():
     ready, lost = picture_of([sandbox("1")], []), picture_of([sandbox("1", NOT_READY)], [])
     assert difference(ready, lost) == ListingDifference({"1": FrozenMap({"s-1": NOT_READY})}, ())
@@ -139,6 +141,7 @@ def test_a_picture_made_from_the_one_before_is_the_one_that_the_lists_make(
 
 
 @given(_PICTURES, _PICTURES)
+# (spec 2.5.2)
 def test_exactly_the_pods_whose_entries_differ_are_looked_at_again(before: Picture, now: Picture):
     def of(picture: Picture, uid: str) -> dict[str, int]:
         return {key: entry.state for key, entry in picture.entries.items() if entry.uid == uid}

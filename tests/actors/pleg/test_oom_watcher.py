@@ -54,6 +54,7 @@ def test_it_concerns_the_node_when_the_machine_had_no_memory_left(kill: OomKill,
     assert (concerns_node(kill), scope_of(kill)) == (concerns, scope)
 
 
+# (spec 9.8.4)
 def test_a_kill_for_the_machine_is_an_event_of_the_node_and_is_counted() -> None:
     scene = Scene(SimulatedOomLog())
     scene.kill(OF_THE_MACHINE)
@@ -62,6 +63,7 @@ def test_a_kill_for_the_machine_is_an_event_of_the_node_and_is_counted() -> None
     assert (scene.counted("node"), scene.counted("pod")) == (1, 0)
 
 
+# (spec 9.8.4)
 def test_a_container_over_its_own_limit_is_counted_and_is_no_event_of_the_node() -> None:
     scene = Scene(SimulatedOomLog())
     scene.kill(OomKill(7, "x", False, POD, POD))

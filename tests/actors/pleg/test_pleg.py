@@ -31,6 +31,7 @@ def test_a_sync_loop_that_begins_anew_is_told_that_nobody_is_unknown(world: Worl
     assert only(world.loop, UnknownPodsObserved) == [UnknownPodsObserved(())] * 2
 
 
+# (spec 2.10.2)
 def test_pods_that_run_and_have_no_worker_are_told_with_every_list(worlds: list[World]):
     world = World(serves_events=False)
     worlds.append(world)
@@ -44,6 +45,7 @@ def test_pods_that_run_and_have_no_worker_are_told_with_every_list(worlds: list[
     assert len(world.unknown()) == count
 
 
+# (spec 2.3.2)
 def test_a_change_notifies_the_worker_once_and_a_death_the_collector_once(without_events: World):
     world = without_events
     first, second = world.worker("1"), world.worker("2")
@@ -66,6 +68,7 @@ def test_a_worker_that_has_ended_is_told_no_more(without_events: World):
     assert hints == []
 
 
+# (spec 2.1.2)
 def test_lists_come_every_second_without_events_and_rarely_with_them(world: World, without_events: World):
     for each in (world, without_events):
         each.runtime.lists = 0

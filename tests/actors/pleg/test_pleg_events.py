@@ -18,6 +18,7 @@ from tests.actors.pleg.hand_played import EXITED, RUNNING, SECOND_NS, World
 from tests.actors.recorders import Recorder, only, replace_handler
 
 
+# (spec 2.5.6)
 def test_an_event_is_a_hint_to_the_worker_of_its_pod(world: World):
     first, second = world.worker("1"), world.worker("2")
     world.event("1")
@@ -159,6 +160,7 @@ def test_a_list_whose_time_was_lost_on_the_way_is_made_up_for(world: World):
     assert world.runtime.lists == 3, "and from then on as before"
 
 
+# (spec 2.5.6)
 def test_a_stream_that_breaks_is_listed_over_at_once_and_opened_again(world: World):
     world.worker("1")
     world.runtime.lists = 0
@@ -184,6 +186,7 @@ def test_a_stream_is_opened_again_whose_end_and_beginning_met_a_full_mailbox(mon
     assert len(world.runtime.streams) == 2
 
 
+# (spec 2.5.6)
 def test_a_runtime_without_events_is_asked_for_them_once(without_events: World):
     without_events.run(60 * SECOND_NS)
     assert len(without_events.runtime.streams) == 1

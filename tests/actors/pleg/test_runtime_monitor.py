@@ -103,6 +103,7 @@ def test_a_sync_loop_that_begins_anew_is_told_at_once_what_is_known(world: World
     assert [each.error for each in world.words] == [""]
 
 
+# (spec 2.2.5)
 def test_trouble_of_the_network_and_of_the_runtime_is_told_when_it_changes(world: World):
     world.start()
     world.cri.set_ready(network=False)
@@ -157,6 +158,7 @@ def test_a_runtime_that_comes_back_is_asked_for_its_version(world: World):
     assert only(world.node, RuntimeDescribed)[-1].version == "2"
 
 
+# (spec 3.14.3)
 def test_a_runtime_of_another_interface_is_waited_for_and_said_once(world: World, caplog: pytest.LogCaptureFixture):
     world.between.version = VersionResponse(version="0.0.9", runtime_name="old", runtime_version="1")
     world.start().run(20 * SECOND_NS)

@@ -158,6 +158,7 @@ def test_a_call_that_never_answers_is_told_at_its_deadline(world: World):
     assert world.told[-1] == LookAgain()
 
 
+# (spec 2.8.2, 3.10.16)
 def test_spec_3_10_a_sandbox_that_is_gone_is_stopped(world: World):
     sandbox = world.sandbox()
     assert world.tell(Do("stop", sandbox)) == ["stopped"]

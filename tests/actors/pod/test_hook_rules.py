@@ -51,6 +51,7 @@ def http(**fields: object) -> LifecycleHandler:
         ),
     ],
 )
+# (spec 3.11.1)
 def test_a_hook_handler_becomes_a_call(handler: LifecycleHandler, expected: Hook) -> None:
     assert hook_of(WEB, handler, "10.0.0.7") == expected
 
@@ -64,6 +65,7 @@ def test_a_hook_handler_becomes_a_call(handler: LifecycleHandler, expected: Hook
         (http(port=80), "", "no address"),
     ],
 )
+# (spec 3.11.4)
 def test_an_impossible_hook_says_why(handler: LifecycleHandler, ip: str, why: str) -> None:
     with pytest.raises(HookImpossibleError, match=why):
         hook_of(WEB, handler, ip)

@@ -199,6 +199,7 @@ def test_a_look_without_doubts_asks_the_runtime_nothing(world: World):
     assert not world.counted.asked
 
 
+# (spec 2.5.4)
 def test_a_look_asks_only_for_the_containers_in_doubt(world: World):
     sandbox = world.sandbox()
     first = world.run(sandbox)
@@ -230,6 +231,7 @@ def test_news_of_an_unknown_container_causes_a_full_list(world: World):
     assert world.counted.asked == {"ListPodSandbox": 1, "ListContainers": 1, "ContainerStatus": 1}
 
 
+# (spec 2.5.4)
 def test_news_of_a_known_container_causes_a_look_at_it_alone(world: World):
     container = world.run(world.sandbox())
     world.look()
@@ -241,6 +243,7 @@ def test_news_of_a_known_container_causes_a_look_at_it_alone(world: World):
     assert not world.looker.ask(Told(FrozenMap({container: ContainerState.CONTAINER_EXITED})))
 
 
+# (spec 2.5.2)
 def test_a_failed_look_at_one_container_leaves_everything_in_doubt(world: World):
     container = world.run(world.sandbox())
     world.look()

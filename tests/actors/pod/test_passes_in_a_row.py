@@ -9,6 +9,7 @@ def pauses(row: PassesInARow, passes: int, containers: int = 1) -> list[int]:
     return [row.pause_ns(containers) // FIRST_PAUSE_NS for _ in range(passes)]
 
 
+# (spec 2.7.10)
 def test_the_passes_that_start_a_pod_of_many_containers_run_without_pauses():
     assert pauses(PassesInARow(), 12 + SANDBOX_PASSES, containers=12) == [0] * (12 + SANDBOX_PASSES)
 

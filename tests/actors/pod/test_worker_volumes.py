@@ -169,6 +169,7 @@ def test_volumes_are_asked_for_once(world: World):
     assert world.renewals() == [False]
 
 
+# (spec 8.3.5)
 def test_a_change_of_metadata_that_a_volume_shows_renews_the_volumes(world: World):
     world.desire(web(DOWN, labels={"a": "1"}), Operation.ADD)
     world.tell(READY)

@@ -36,16 +36,24 @@ from tests.actors.pod_rules.pod_decisions import DELETING, FIRST, PROBE, act, ru
 @pytest.mark.parametrize(
     ("boxes", "host_network", "needed", "attempt"),
     [
+        # (spec 3.1.1)
         pytest.param((), False, True, 0, id="none: attempt 0"),
         pytest.param((sandbox(2),), False, False, 2, id="one that is ready will do"),
+        # (spec 3.1.2)
         pytest.param((sandbox(3), sandbox(2)), False, True, 4, id="two ready: another one"),
         pytest.param((sandbox(3), sandbox(2, ready=False)), False, False, 3, id="an old one that is over is no fault"),
+        # (spec 3.1.3)
         pytest.param((sandbox(1, ready=False),), False, True, 2, id="newest not ready"),
+        # (spec 3.1.3)
         pytest.param((sandbox(1, ready=False), sandbox(0)), False, True, 2, id="newest not ready, an older one is"),
+        # (spec 3.1.4)
         pytest.param((sandbox(0, host_network=True),), False, True, 1, id="in the host's network, not asked for"),
+        # (spec 3.1.4)
         pytest.param((sandbox(0, host_network=False),), True, True, 1, id="not in the host's network, asked for"),
+        # (spec 3.1.5)
         pytest.param((sandbox(0, ip=""),), False, True, 1, id="no address"),
         pytest.param((sandbox(0, ip="", host_network=True),), True, False, 0, id="none needed in the host's network"),
+        # (spec 3.1.5)
         pytest.param((sandbox(0, ip="", networked=False),), False, False, 0, id="a runtime that says no address"),
     ],
 )
@@ -66,6 +74,7 @@ def test_spec_3_1_sandbox_changes(
         ((sandbox(1, ip=""),), "no address"),
     ],
 )
+# (spec 3.1.6)
 def test_spec_3_1_only_the_first_of_several_sandbox_faults_is_reported(
     boxes: tuple[ObservedSandbox, ...], why: str
 ) -> None:
@@ -80,7 +89,9 @@ DEAD = (sandbox(0, ready=False),)
 @pytest.mark.parametrize(
     ("the_pod", "observed", "expected"),
     [
+        # (spec 3.2.6)
         pytest.param(pod("a", "b"), picture(boxes=()), "sandbox 0; start a; start b", id="a new pod starts everything"),
+        # (spec 3.2.8)
         pytest.param(
             pod("a", init=(container("i"), container("j"))),
             picture(boxes=()),
@@ -99,21 +110,25 @@ DEAD = (sandbox(0, ready=False),)
             "kill pod; sandbox 1; start a",
             id="what is left over is ended first",
         ),
+        # (spec 3.2.5)
         pytest.param(
             pod("a", policy="Never"), picture(seen("a"), boxes=DEAD), "kill pod", id="Never: no second sandbox"
         ),
+        # (spec 3.2.5)
         pytest.param(
             pod("a", policy="Never"),
             picture(boxes=DEAD),
             "kill pod; sandbox 1; start a",
             id="Never: unless nothing ran",
         ),
+        # (spec 3.2.6)
         pytest.param(
             pod("a", "b", policy="OnFailure"),
             picture(seen("a", EXITED), seen("b", EXITED, exit_code=1), boxes=DEAD),
             "kill pod; sandbox 1; start b",
             id="OnFailure: what succeeded is not started again",
         ),
+        # (spec 3.2.7)
         pytest.param(
             pod("a", policy="OnFailure"),
             picture(seen("a", EXITED), boxes=DEAD),
@@ -166,8 +181,11 @@ def test_spec_3_2_with_a_new_sandbox(the_pod: Pod, observed: ObservedPod, expect
 @pytest.mark.parametrize(
     ("the_pod", "observed", "expected"),
     [
+        # (spec 3.2.18)
         pytest.param(pod("a"), picture(seen("a")), "", id="what runs is kept"),
+        # (spec 3.2.11)
         pytest.param(pod("a"), picture(), "start a", id="what was never made is started"),
+        # (spec 3.2.11)
         pytest.param(pod("a"), picture(seen("a", EXITED)), "start a", id="Always: success is started again"),
         pytest.param(
             pod("a", policy="OnFailure"), picture(seen("a", EXITED)), "kill pod", id="OnFailure: success is not"
@@ -175,18 +193,22 @@ def test_spec_3_2_with_a_new_sandbox(the_pod: Pod, observed: ObservedPod, expect
         pytest.param(
             pod("a", policy="OnFailure"), picture(seen("a", EXITED, exit_code=2)), "start a", id="OnFailure: failure is"
         ),
+        # (spec 3.2.19)
         pytest.param(
             pod("a", policy="Never"), picture(seen("a", EXITED, exit_code=2)), "kill pod", id="Never: nothing is"
         ),
         pytest.param(
             pod("a", "b", policy="Never"), picture(seen("a", EXITED), seen("b")), "", id="Never: the others go on"
         ),
+        # (spec 3.2.12)
         pytest.param(
             pod("a"), picture(seen("a", UNKNOWN)), "kill a; start a", id="what was lost is killed, then started"
         ),
+        # (spec 3.2.13)
         pytest.param(
             pod("a"), picture(seen("a", made_of="image:0")), "kill a; start a", id="another image: killed and started"
         ),
+        # (spec 3.2.13)
         pytest.param(
             pod("a", policy="Never"),
             picture(seen("a", made_of="old")),
@@ -239,10 +261,13 @@ def test_spec_3_2_and_3_4_regular_containers(the_pod: Pod, observed: ObservedPod
 @pytest.mark.parametrize(
     ("policy", "probes", "expected", "cause"),
     [
+        # (spec 3.2.14)
         pytest.param(
             "Always", {"liveness": {"a-0": False}}, "kill a; start a", KillCause.LIVENESS, id="liveness failed"
         ),
+        # (spec 3.2.16)
         pytest.param("Never", {"liveness": {"a-0": False}}, "kill a", KillCause.LIVENESS, id="liveness failed, Never"),
+        # (spec 3.2.15)
         pytest.param("Always", {"startup": {"a-0": False}}, "kill a; start a", KillCause.STARTUP, id="startup failed"),
         pytest.param("Never", {"startup": {"a-0": False}}, "kill a", KillCause.STARTUP, id="startup failed, Never"),
         pytest.param(
@@ -267,6 +292,7 @@ def test_spec_3_2_failed_probes(
 
 
 @pytest.mark.parametrize("kind", ["liveness", "startup"])
+# (spec 3.2.19)
 def test_spec_3_2_a_failed_probe_of_the_last_container_ends_a_pod_of_never(kind: str) -> None:
     the_pod = pod(container("a", liveness_probe=PROBE, startup_probe=PROBE), "b", policy="Never")
     failed = ProbeResults(active=True, **{kind: FrozenMap({"a-0": False})})
@@ -293,6 +319,7 @@ def test_why_a_container_is_killed_is_told_in_the_words_of_a_kubelet(
     assert Kill("id", "a", cause, container("a"), **fields).message == message
 
 
+# (spec 3.2.17)
 def test_spec_3_2_a_resize_that_needs_a_restart_kills_and_starts() -> None:
     actions = act(pod("a", policy="Never"), picture(seen("a")), resized=frozenset({"a"}))
     assert said(actions) == "kill a; start a"
@@ -309,12 +336,14 @@ def test_a_created_container_with_another_spec_is_created_again(fault: dict[str,
     assert (start.created_id, start.attempt) == ("", 4)
 
 
+# (spec 3.7.2)
 def test_attempts_count_over_the_life_of_the_pod() -> None:
     assert act(pod("a"), picture()).start[0].attempt is None
     assert act(pod("a"), picture(seen("a", EXITED, attempt=4))).start[0].attempt == 5
 
 
 @pytest.mark.parametrize("state", [CREATED, RUNNING, EXITED, UNKNOWN])
+# (spec 3.2.9)
 def test_spec_3_2_an_ephemeral_container_with_a_status_is_never_started_again(state) -> None:
     the_pod = pod("a", ephemeral_containers=(EphemeralContainer(name="e", image="image:2"),))
     assert act(the_pod, picture(seen("a"), seen("e", state, exit_code=1))).idle
@@ -330,6 +359,7 @@ def test_spec_3_2_an_ephemeral_container_keeps_no_pod_alive() -> None:
     assert said(act(the_pod, picture(seen("a", EXITED), seen("e")))) == "kill pod"
 
 
+# (spec 3.2.9)
 def test_spec_3_2_ephemeral_containers_are_started_once() -> None:
     the_pod = pod("a", ephemeral_containers=(EphemeralContainer(name="e", image="i"), EphemeralContainer(name="f")))
     assert said(act(the_pod, picture(seen("a"), seen("e", EXITED, exit_code=1)))) == "ephemeral f"

@@ -37,6 +37,7 @@ def test_spec_3_2_never_two_of_one_name(policy: str, observed: ObservedPod, busy
 
 
 @given(_POLICIES, pictures(), _BUSY)
+# (spec 3.2.10)
 def test_spec_3_3_init_order_holds(policy: str, observed: ObservedPod, busy: InFlight) -> None:
     """No container starts before every regular init container has succeeded.
 

@@ -46,10 +46,12 @@ def _unmarked(last: ObservedContainer) -> ObservedContainer:
     return msgspec.structs.replace(last, annotations={}, labels={})
 
 
+# (spec 2.1.6)
 def test_the_first_restart_is_immediate_and_later_waits_double_to_a_maximum() -> None:
     assert loop(9) == [0, 10, 20, 40, 80, 160, 300, 300, 300]
 
 
+# (spec 2.1.6)
 def test_a_maximum_of_the_configuration_holds() -> None:
     assert loop(5, periods=CrashLoopPeriods(5 * SECOND_NS, 15 * SECOND_NS)) == [0, 5, 10, 15, 15]
 
@@ -64,10 +66,12 @@ def test_an_absurd_restart_count_waits_the_most() -> None:
 
 
 @pytest.mark.parametrize(("ran_s", "waits"), [(599, [0, 10, 20]), (600, [0, 10, 20]), (601, [0, 0, 0])])
+# (spec 2.1.6)
 def test_a_container_that_ran_long_enough_resets_its_back_off(ran_s: int, waits: list[int]) -> None:
     assert loop(3, ran_ns=ran_s * SECOND_NS) == waits
 
 
+# (spec 3.5.3)
 def test_the_wait_counts_from_the_end_of_the_container() -> None:
     last = seen("web", EXITED, 1, 1, ended_ns=NOW_NS - 4 * SECOND_NS, back_off_ns=10 * SECOND_NS)
     assert back_off(WEB, last, PERIODS, NOW_NS).until_ns == NOW_NS + 6 * SECOND_NS
@@ -79,6 +83,7 @@ def test_a_clock_set_back_never_lengthens_the_back_off() -> None:
     assert back_off(WEB, last, PERIODS, NOW_NS).until_ns == NOW_NS + 10 * SECOND_NS
 
 
+# (spec 3.5.2)
 def test_a_new_image_resets_the_back_off() -> None:
     last = seen("web", EXITED, 5, 1, ended_ns=NOW_NS, back_off_ns=160 * SECOND_NS)
     wait = back_off(container("web", image="image:2"), last, PERIODS, NOW_NS)
@@ -93,6 +98,7 @@ def test_a_container_killed_for_a_new_image_passes_on_no_back_off(state, attempt
     assert (wait.until_ns, wait.next_delay_ns) == (0, next_s * SECOND_NS)
 
 
+# (spec 3.5.2)
 def test_changed_resources_reset_the_back_off_and_equal_ones_do_not_spec_3_5() -> None:
     given = container("web", resources=ResourceRequirements(limits={"memory": "64Mi"}, requests={"cpu": "1"}))
     notes = {RESOURCES: resources_text(given)}
@@ -155,6 +161,7 @@ def test_a_killed_container_whose_predecessor_is_gone_waits_as_after_any_end() -
     assert after_own_kill(wait, last, [last]) == wait
 
 
+# (spec 3.5.3)
 def test_the_message_names_delay_container_and_pod() -> None:
     text = back_off_message(pod("web"), "web", 10 * SECOND_NS)
     assert text == "back-off 10s restarting failed container=web pod=web_shop(uid-1)"

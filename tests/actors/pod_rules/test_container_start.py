@@ -96,6 +96,7 @@ def walk(*events: Event, life: StartLife = BEGINNING) -> StartLife:
         pytest.param([*TO_CREATED, StartedContainer(), WANTED], S.LOOKING, id="3.4: started again from the first step"),
     ],
 )
+# (spec 3.7.4)
 def test_spec_3_7_stage(events: list[Event], stage: StartStage) -> None:
     assert walk(*events).stage is stage
 
@@ -123,11 +124,13 @@ def test_spec_3_7_stage(events: list[Event], stage: StartStage) -> None:
         pytest.param([*HOOKED, Gone("c1", ERROR)], "PostStartHookError", None, id="an end before the hook's"),
     ],
 )
+# (spec 2.7.9, 3.7.4)
 def test_spec_3_7_waiting_reasons(events: list[Event], reason: str, retry_at_ns: int | None) -> None:
     life = walk(*events)
     assert (life.reason, life.retry_at_ns) == (reason, retry_at_ns)
 
 
+# (spec 3.7.1)
 def test_spec_6_1_an_image_is_requested_once_per_start() -> None:
     pulled = walk(WANTED, PullNeeded(0), Pulled("web:1"), WANTED)
     assert pulled.is_pulled

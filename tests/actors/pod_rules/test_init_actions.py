@@ -25,37 +25,53 @@ from tests.actors.pod_rules.pod_decisions import FIRST, PROBE, SECOND, SIDE, act
 @pytest.mark.parametrize(
     ("init", "policy", "observed", "expected"),
     [
+        # (spec 3.3.14)
         pytest.param((FIRST, SECOND), "Always", picture(), "init i", id="no status: the first"),
+        # (spec 3.3.4)
         pytest.param((FIRST, SECOND), "Always", picture(seen("i")), "", id="running: wait"),
+        # (spec 3.3.3)
         pytest.param((FIRST, SECOND), "Always", picture(seen("i", CREATED)), "init i", id="created: start it"),
+        # (spec 3.3.11)
         pytest.param((FIRST, SECOND), "Always", picture(seen("i", EXITED)), "init j", id="success: the next"),
+        # (spec 3.3.11)
         pytest.param(
             (FIRST,), "Always", picture(seen("i", EXITED)), "start a", id="the last has succeeded: initialized"
         ),
+        # (spec 3.3.10)
         pytest.param((FIRST,), "Always", picture(seen("i", EXITED, exit_code=1)), "init i", id="failed, Always: again"),
         pytest.param(
             (FIRST,), "OnFailure", picture(seen("i", EXITED, exit_code=1)), "init i", id="failed, OnFailure: again"
         ),
+        # (spec 3.3.10)
         pytest.param(
             (FIRST,), "Never", picture(seen("i", EXITED, exit_code=1)), "kill pod", id="failed, Never: the end"
         ),
+        # (spec 3.3.10)
         pytest.param(
             (FIRST,), "Never", picture(seen("i", EXITED, reason="OOMKilled")), "kill pod", id="an OOM kill is failure"
         ),
+        # (spec 3.3.12)
         pytest.param((FIRST,), "Always", picture(seen("i", UNKNOWN)), "kill i; init i", id="lost: killed and started"),
+        # (spec 3.3.12)
         pytest.param((FIRST,), "Never", picture(seen("i", UNKNOWN)), "kill pod", id="lost, Never: the end"),
+        # (spec 3.3.1)
         pytest.param((FIRST,), "Always", picture(seen("a")), "", id="a regular one exists: initialized"),
+        # (spec 3.3.1)
         pytest.param((FIRST,), "Always", picture(seen("a", CREATED)), "start a", id="even if only made"),
+        # (spec 3.3.13)
         pytest.param(
             (FIRST, SIDE), "Always", picture(seen("a")), "init s", id="a sidecar that is missing is started late"
         ),
         pytest.param((SIDE, FIRST), "Always", picture(), "init s", id="a sidecar comes in its turn"),
+        # (spec 3.3.6)
         pytest.param(
             (SIDE, FIRST), "Always", picture(seen("s")), "init i", id="a sidecar that runs lets the next begin"
         ),
+        # (spec 3.3.6)
         pytest.param(
             (SIDE,), "Always", picture(seen("s")), "start a", id="the last is a sidecar that runs: initialized"
         ),
+        # (spec 3.3.9)
         pytest.param(
             (SIDE, FIRST), "Never", picture(seen("s", EXITED)), "init s", id="a sidecar is restarted, even with Never"
         ),
@@ -63,6 +79,7 @@ from tests.actors.pod_rules.pod_decisions import FIRST, PROBE, SECOND, SIDE, act
             (SIDE, FIRST), "Always", picture(seen("s", EXITED), seen("i")), "init s", id="also while a later one runs"
         ),
         pytest.param((SIDE,), "Always", picture(seen("s", EXITED), seen("a")), "init s", id="also when all is running"),
+        # (spec 3.3.9)
         pytest.param(
             (SIDE,),
             "OnFailure",
@@ -70,6 +87,7 @@ from tests.actors.pod_rules.pod_decisions import FIRST, PROBE, SECOND, SIDE, act
             "init s",
             id="and with OnFailure, though it ended well",
         ),
+        # (spec 3.3.2)
         pytest.param(
             (FIRST, SECOND),
             "Always",
@@ -114,6 +132,7 @@ from tests.actors.pod_rules.pod_decisions import FIRST, PROBE, SECOND, SIDE, act
         pytest.param(
             (FIRST,), "Always", picture(seen("i", made_of="old")), "", id="one that runs goes on, changed or not"
         ),
+        # (spec 3.3.7)
         pytest.param(
             (SIDE,),
             "Always",
@@ -122,6 +141,7 @@ from tests.actors.pod_rules.pod_decisions import FIRST, PROBE, SECOND, SIDE, act
             id="another image of a sidecar",
         ),
         pytest.param((SIDE,), "Always", picture(seen("s", UNKNOWN), seen("a")), "kill s; init s", id="a sidecar lost"),
+        # (spec 3.3.15)
         pytest.param(
             (SIDE, sidecar("t")),
             "Always",
@@ -160,9 +180,13 @@ def test_spec_3_3_an_init_container_that_lives_on_beside_a_newer_one_is_killed_f
 @pytest.mark.parametrize(
     ("probes", "expected"),
     [
+        # (spec 3.3.5)
         pytest.param({}, "", id="its startup probe has not decided: wait"),
+        # (spec 3.3.5)
         pytest.param({"startup": {"s-0": True}}, "start a", id="succeeded: go on"),
+        # (spec 3.3.5)
         pytest.param({"startup": {"s-0": False}}, "kill s; init s", id="failed: again"),
+        # (spec 3.3.8)
         pytest.param({"startup": {"s-0": True}, "liveness": {"s-0": False}}, "kill s; init s", id="not alive: again"),
     ],
 )

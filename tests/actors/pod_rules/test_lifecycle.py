@@ -43,26 +43,42 @@ def walk(*events: Event, life: PodLife = BEGINNING) -> PodLife:
     [
         pytest.param([PodDesired(created=True)], S, id="a desired pod is synced"),
         pytest.param([PodDesired(), Synced()], S, id="a pod that is as desired stays synced"),
+        # (spec 2.6.21)
         pytest.param([PodDesired(), Synced(terminal=True)], T, id="a final phase makes it terminating at once"),
+        # (spec 2.6.6)
         pytest.param([PodDesired(), PodDesired(deleting=True)], T, id="a deletion timestamp makes it terminating"),
+        # (spec 2.6.7)
         pytest.param([PodDesired(), PodDesired(over=True)], T, id="a final phase in its object makes it terminating"),
+        # (spec 2.6.8)
         pytest.param([PodDesired(), KillRequested()], T, id="a kill makes it terminating"),
+        # (spec 2.6.5)
         pytest.param([Orphaned()], T, id="a pod that only the runtime knows is terminating from the start"),
+        # (spec 2.6.6)
         pytest.param([PodDesired(deleting=True)], T, id="a pod first seen deleting is ended, whatever ran before"),
+        # (spec 2.6.10)
         pytest.param(
             [PodDesired(over=True, nothing_runs=True)], D, id="first seen over with nothing running: cleaned up"
         ),
+        # (spec 2.6.10)
         pytest.param([PodDesired(over=True)], T, id="first seen over while something may run: ended first"),
         pytest.param([KillRequested()], T, id="a kill before the first sync still ends what an old agent left"),
+        # (spec 2.6.18)
         pytest.param([NameTaken(), PodDesired()], W, id="a static pod waits while its name is taken"),
+        # (spec 2.6.18)
         pytest.param([NameTaken(), PodDesired(), NameFree()], S, id="a static pod starts when its name is free"),
+        # (spec 2.6.19)
         pytest.param([NameTaken(), KillRequested()], F, id="a static pod ended before its turn is finished"),
+        # (spec 2.6.22)
         pytest.param(
             [PodDesired(), KillRequested(), ContainersStopped()], D, id="stopped containers make it terminated"
         ),
+        # (spec 2.6.23)
         pytest.param([Orphaned(), ContainersStopped()], F, id="an orphan is finished when it has stopped"),
+        # (spec 2.6.24)
         pytest.param([PodDesired(), KillRequested(), ContainersStopped(), CleanedUp()], F, id="clean means finished"),
+        # (spec 2.6.3)
         pytest.param([PodDesired(), KillRequested(), PodDesired()], T, id="an update does not bring it back"),
+        # (spec 2.6.3)
         pytest.param(
             [PodDesired(), KillRequested(), ContainersStopped(), PodDesired(created=True)], D, id="nor an addition"
         ),
@@ -75,16 +91,23 @@ def test_spec_2_6_stage(events: list[Event], stage: PodStage) -> None:
 @pytest.mark.parametrize(
     ("events", "grace"),
     [
+        # (spec 2.6.13)
         pytest.param([KillRequested(spec_grace_seconds=30)], 30, id="the spec's when nobody asks"),
+        # (spec 2.6.12)
         pytest.param([KillRequested(grace_seconds=5, spec_grace_seconds=30)], 5, id="an override wins over the spec"),
+        # (spec 2.6.12)
         pytest.param(
             [PodDesired(deleting=True, deletion_grace_seconds=20, spec_grace_seconds=30)], 20, id="the deletion's"
         ),
+        # (spec 2.6.12)
         pytest.param(
             [KillRequested(grace_seconds=50, deletion_grace_seconds=20)], 20, id="the least of override and deletion"
         ),
+        # (spec 2.6.15)
         pytest.param([KillRequested(grace_seconds=5), KillRequested(grace_seconds=50)], 5, id="it never grows"),
+        # (spec 2.6.15)
         pytest.param([KillRequested(grace_seconds=50), KillRequested(grace_seconds=5)], 5, id="it shrinks"),
+        # (spec 2.6.14)
         pytest.param([KillRequested(grace_seconds=0)], 1, id="never less than a second"),
         pytest.param([KillRequested()], 1, id="a second when nothing at all is said"),
         pytest.param([Orphaned()], 1, id="a second for what only the runtime knows"),
@@ -97,12 +120,18 @@ def test_spec_2_6_grace(events: list[Event], grace: int) -> None:
 @pytest.mark.parametrize(
     ("before", "event", "cancelled"),
     [
+        # (spec 2.6.16)
         pytest.param([PodDesired()], KillRequested(), True, id="becoming terminating cancels the sync"),
+        # (spec 2.6.16)
         pytest.param([PodDesired()], PodDesired(deleting=True), True, id="so does a deletion"),
         pytest.param([PodDesired()], PodDesired(), False, id="an update does not"),
+        # (spec 2.6.25)
         pytest.param([PodDesired()], Synced(terminal=True), False, id="a sync that ended need not be cancelled"),
+        # (spec 2.6.17)
         pytest.param([KillRequested(grace_seconds=30)], KillRequested(grace_seconds=5), True, id="less grace cancels"),
+        # (spec 2.6.17)
         pytest.param([KillRequested(grace_seconds=5)], KillRequested(grace_seconds=30), False, id="more does not"),
+        # (spec 2.6.17)
         pytest.param([KillRequested(grace_seconds=5)], KillRequested(grace_seconds=5), False, id="nor does the same"),
     ],
 )
@@ -111,6 +140,7 @@ def test_spec_2_6_cancelling_the_pass(before: list[Event], event: Event, cancell
 
 
 @pytest.mark.parametrize("end", [[], [ContainersStopped()], [ContainersStopped(), CleanedUp()]])
+# (spec 2.6.11)
 def test_spec_2_6_a_pod_brought_anew_while_it_ends_asks_for_a_restart(end: list[Event]) -> None:
     life = walk(PodDesired(), KillRequested(), *end)
     assert not life.restart_requested
@@ -121,6 +151,7 @@ def test_spec_2_6_an_orphan_that_is_desired_after_all_gets_a_life_of_its_own_lat
     assert walk(Orphaned(), PodDesired()).restart_requested
 
 
+# (spec 2.6.4, 2.6.9)
 def test_spec_2_6_marks_are_kept_and_times_are_set_once() -> None:
     life = walk(
         PodDesired(static=True),
@@ -156,10 +187,12 @@ _UNKNOWN_POD = [
 
 
 @pytest.mark.parametrize(("query", "before", "after"), _UNKNOWN_POD, ids=lambda each: getattr(each, "__name__", None))
+# (spec 2.6.27)
 def test_spec_2_6_queries_about_an_unknown_pod_depend_on_the_sources(query, before: bool, after: bool) -> None:
     assert (query(None, False), query(None, True)) == (before, after)
 
 
+# (spec 2.6.27)
 def test_spec_2_6_an_unknown_pod_is_not_known_to_end() -> None:
     assert not lifecycle.is_termination_requested(None)
 
@@ -184,6 +217,7 @@ _FINISHED = walk(PodDesired(), KillRequested(), ContainersStopped(), CleanedUp()
         pytest.param(_FINISHED, (1, 0), id="finished"),
     ],
 )
+# (spec 2.6.26)
 def test_spec_2_6_truth_table_of_queries(life: PodLife, answers: tuple[int, ...]) -> None:
     assert (
         lifecycle.is_termination_requested(life),
@@ -216,6 +250,7 @@ _EVENTS = st.one_of(
 
 
 @given(st.lists(_EVENTS, max_size=25))
+# (spec 2.6.3)
 def test_spec_2_6_whatever_happens_a_life_only_goes_on_and_the_grace_only_shrinks(events: list[Event]) -> None:
     order = list(PodStage)
     life = BEGINNING

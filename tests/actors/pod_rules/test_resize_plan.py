@@ -68,6 +68,7 @@ def ids(plan: Any) -> list[str]:
         (SMALL, resources("1", "128Mi"), ("cpu",), (["id-app"], [])),
     ],
 )
+# (spec 10.16.6)
 def test_a_container_is_updated_or_restarts(
     has: ResourceRequirements, wanted: ResourceRequirements, restarts: tuple[str, ...], expected: Any
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_container_is_updated_or_restarts(
     assert plan.done == (expected == ([], []))
 
 
+# (spec 10.16.4)
 def test_containers_that_shrink_are_updated_first() -> None:
     wanted = pod(container("grows", BIG), container("shrinks", SMALL))
     plan = resize_plan(wanted, running(container("grows", SMALL), container("shrinks", BIG)), NOTHING_TOLD, RULES)
@@ -190,6 +192,7 @@ def test_an_agent_that_died_amid_an_update_left_a_container_of_which_nobody_know
 
 
 @pytest.mark.parametrize(("shown", "expected"), [(SMALL, False), (BIG, True), (None, True)])
+# (spec 10.16.7)
 def test_it_is_in_force_when_the_runtime_shows_it_or_nothing(
     shown: ResourceRequirements | None, expected: bool
 ) -> None:
@@ -202,6 +205,7 @@ def test_it_is_in_force_when_the_runtime_shows_it_or_nothing(
     assert (not not_in_force(wanted, ObservedPod("u", by_name={"app": (told,)}), RULES)) is expected
 
 
+# (spec 10.16.7)
 def test_the_event_has_what_tools_read() -> None:
     text = resize_message("OutOfcpu", pod(container("app", BIG)), 3, "too little")
     assert text == (

@@ -39,10 +39,12 @@ def ruled(name: str, action: str = "RestartAllContainers", code: int = 42, **fie
         pytest.param(without_rules(pod(ruled("a"))), 42, set(), id="the gate is off"),
     ],
 )
+# (spec 3.2.1)
 def test_spec_3_2_an_exit_code_may_restart_all_containers(the_pod: Pod, exit_code: int, expected: set[str]) -> None:
     assert sources(the_pod, picture(seen("a", EXITED, exit_code=exit_code))) == expected
 
 
+# (spec 3.2.2)
 def test_spec_3_2_targets_go_before_sources_regular_before_init_containers_and_old_before_new() -> None:
     the_pod = pod(ruled("a"), "b", init=(ruled("i"), sidecar("s")))
     observed = picture(
@@ -58,6 +60,7 @@ def test_spec_3_2_targets_go_before_sources_regular_before_init_containers_and_o
     assert [each.name for each in found if each.may_run] == ["b", "s"]
 
 
+# (spec 4.3.2)
 def test_spec_4_3_it_goes_on_until_something_is_made_anew() -> None:
     the_pod = pod(ruled("a"), "b")
     was = PodStatus(conditions=(PodCondition(type=ALL_RESTARTING, status="True"),))
@@ -94,11 +97,13 @@ def test_a_container_that_the_agent_ended_restarts_whatever_its_exit_code(
         pytest.param(pod(ruled("a")), "False", id="it has one, and nothing goes on"),
     ],
 )
+# (spec 4.3.2)
 def test_spec_4_3_only_a_pod_that_may_restart_all_has_the_condition(the_pod: Pod, expected: str | None) -> None:
     status = compute_pod_status(the_pod, picture(seen("a")), previous=None, wall_ns=NOW_NS, node=StatusNodeView())
     assert {each.type: each.status for each in status.conditions}.get(ALL_RESTARTING) == expected
 
 
+# (spec 4.2.8)
 def test_spec_4_2_a_container_removed_for_a_restart_of_all_waits_and_counts_a_restart() -> None:
     the_pod = pod(ruled("a"), "b")
 

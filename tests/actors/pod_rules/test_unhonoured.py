@@ -62,6 +62,7 @@ def test_the_warning_names_every_path() -> None:
     assert warning(("$.a", "$.b")).endswith("$.a, $.b")
 
 
+# (spec 3.8.10)
 def test_a_stop_signal_is_honoured_where_its_feature_gate_is_on() -> None:
     pod = pod_with({}, lifecycle={"stopSignal": "SIGUSR1"})
     assert unhonoured_fields(pod, stop_signals=True) == ()

@@ -96,6 +96,7 @@ def test_resources_of_what_runs_spec_4_2(
 
 
 @pytest.mark.parametrize("milli", [*range(1, 300), 999, 1001, 2500, 63_999])
+# (spec 4.2.12)
 def test_resources_set_by_the_agent_are_shown_as_requested_spec_4_2(milli: int) -> None:
     amounts = asked({"cpu": f"{milli}m"}, {"cpu": f"{milli}m", "memory": "100M"})
     one = container("a", resources=amounts)

@@ -30,6 +30,7 @@ def test_a_status_that_says_the_same_is_the_same() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+# (spec 4.1.14)
 def test_spec_4_1_a_terminal_phase_is_kept_whoever_said_it(phase: str) -> None:
     over = msgspec.structs.replace(RAN, phase=phase)
     assert show(pod("a"), picture(seen("a")), over).phase == phase
@@ -50,6 +51,7 @@ def test_a_pod_that_is_being_evicted_is_ready_until_its_containers_have_ended() 
     assert conditions(late)["Ready"] == ("False", "PodFailed")
 
 
+# (spec 4.1.15)
 def test_spec_4_1_a_forced_status_is_shown_and_its_reason_kept() -> None:
     forced = show(pod("a"), picture(seen("a")), RAN, forced=Forced("Failed", "Evicted", "low on memory"))
     assert (forced.phase, forced.reason, forced.message) == ("Failed", "Evicted", "low on memory")
@@ -58,6 +60,7 @@ def test_spec_4_1_a_forced_status_is_shown_and_its_reason_kept() -> None:
     assert show(pod("a"), None, RAN, forced=Forced("Failed", "Evicted")).phase == "Failed"
 
 
+# (spec 4.5.3)
 def test_spec_4_5_start_time_and_class_are_set_once() -> None:
     assert (RAN.start_time, RAN.qos_class) == (api_time(NOW_NS), "BestEffort")
     again = show(pod("a"), picture(), RAN, wall_ns=NOW_NS + SECOND_NS)
@@ -65,6 +68,7 @@ def test_spec_4_5_start_time_and_class_are_set_once() -> None:
 
 
 @given(st.lists(st.sampled_from(["none", "run", "ok", "bad", "lost", "blind"]), max_size=12), st.booleans())
+# (spec 4.1.14, 4.5.2)
 def test_spec_4_1_the_phase_never_leaves_a_terminal_one(looks: list[str], ended: bool) -> None:
     the_pod = pod("a", policy="Never")
     pictures: dict[str, ObservedPod | None] = {
@@ -89,6 +93,7 @@ def test_spec_4_1_the_phase_never_leaves_a_terminal_one(looks: list[str], ended:
 # --- the end --------------------------------------------------------------------------------------------------------
 
 
+# (spec 2.8.3, 4.5.9)
 def test_spec_4_5_the_final_status_leaves_nothing_running() -> None:
     final = final_status(pod("a"), RAN)
     ended = only(final).state
@@ -98,10 +103,12 @@ def test_spec_4_5_the_final_status_leaves_nothing_running() -> None:
     assert final_status(pod("a"), final) is final
 
 
+# (spec 4.5.9)
 def test_spec_4_5_the_final_status_of_a_static_pod_keeps_its_phase() -> None:
     assert final_status(pod("a", meta={"annotations": {CONFIG_SOURCE: "file"}}), RAN).phase == "Running"
 
 
+# (spec 4.5.9)
 def test_the_final_status_guesses_nothing_of_an_end_that_nobody_saw() -> None:
     the_pod = pod("a", ephemeral_containers=(EphemeralContainer(name="e", image="image:1"),))
     final = final_status(the_pod, show(the_pod, picture(seen("a"))))
@@ -112,6 +119,7 @@ def test_the_final_status_guesses_nothing_of_an_end_that_nobody_saw() -> None:
     assert [state_of(each) for each in final.ephemeral_container_statuses] == ["waiting ContainerCreating"]
 
 
+# (spec 4.5.9)
 def test_spec_4_5_a_container_that_never_started_is_not_shown_as_terminated() -> None:
     the_pod = pod("a", init=(container("i"), container("j")))
     final = final_status(the_pod, show(the_pod, picture(seen("i"))))
@@ -135,6 +143,7 @@ def test_times_of_objects(text: str, seconds: int | None) -> None:
     assert seconds_of(text) == seconds
 
 
+# (spec 2.11.1)
 def test_the_active_deadline_counts_from_the_start_time() -> None:
     the_pod = pod("a", active_deadline_seconds=60)
     assert deadline_ns(the_pod, RAN) == NOW_NS + 60 * SECOND_NS

@@ -29,6 +29,7 @@ YES, NO = ("True", None), ("False", None)
             {"ContainersReady": ("False", "ContainersNotReady")},
             id="one is not ready",
         ),
+        # (spec 4.3.5)
         pytest.param(
             pod("a", policy="Never"),
             picture(seen("a", EXITED)),
@@ -39,42 +40,49 @@ YES, NO = ("True", None), ("False", None)
             },
             id="succeeded",
         ),
+        # (spec 4.3.5)
         pytest.param(
             pod("a", policy="Never"),
             picture(seen("a", EXITED, exit_code=1)),
             {"Ready": ("False", "PodFailed")},
             id="failed",
         ),
+        # (spec 4.3.8)
         pytest.param(
             pod("a", init=(container("i"),)),
             picture(seen("i")),
             {"Initialized": ("False", "ContainersNotInitialized")},
             id="initializing",
         ),
+        # (spec 4.3.8)
         pytest.param(
             pod("a", init=(container("i"),)),
             picture(seen("i", EXITED)),
             {"Initialized": YES},
             id="init containers done",
         ),
+        # (spec 4.3.6)
         pytest.param(
             pod("a", init=(sidecar("s"),)),
             picture(seen("s", EXITED), seen("a")),
             {"Initialized": YES, "ContainersReady": ("False", "ContainersNotReady")},
             id="a sidecar counts for readiness, not for what is begun",
         ),
+        # (spec 4.3.8)
         pytest.param(
             pod("a", policy="Never", init=(container("i"),)),
             picture(seen("i", EXITED), seen("a", EXITED)),
             {"Initialized": ("True", "PodCompleted")},
             id="initialized, and all over",
         ),
+        # (spec 4.3.7)
         pytest.param(
             pod("a", readiness_gates=(PodReadinessGate(condition_type="lb"),)),
             picture(seen("a")),
             {"Ready": ("False", "ReadinessGatesNotReady"), "ContainersReady": YES},
             id="a gate that nobody has opened",
         ),
+        # (spec 4.3.7)
         pytest.param(
             pod(
                 "a",
@@ -85,6 +93,7 @@ YES, NO = ("True", None), ("False", None)
             {"Ready": YES, "lb": YES},
             id="a gate that is open, and is handed through",
         ),
+        # (spec 4.3.1)
         pytest.param(pod("a"), picture(), {"PodScheduled": YES}, id="whoever is here is scheduled"),
     ],
 )
@@ -93,6 +102,7 @@ def test_spec_4_3_conditions(the_pod: Pod, observed: ObservedPod, expected: dict
     assert {kind: found.get(kind) for kind in expected} == expected
 
 
+# (spec 4.3.11)
 def test_spec_4_3_transition_time_changes_with_the_status_alone_and_the_generation_is_carried() -> None:
     first = show(pod("a", "b"), picture(), wall_ns=NOW_NS)
     later = show(pod("a", "b", meta={"generation": 2}), picture(seen("a")), first, wall_ns=NOW_NS + 60 * SECOND_NS)

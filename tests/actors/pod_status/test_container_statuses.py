@@ -45,6 +45,7 @@ from tests.actors.pod_status.shown_status import LOOP, RAN, SHOWN_ENDED, last_of
         ),
         pytest.param(picture(), RAN, {}, "waiting ContainerCreating", 137, 3, id="gone while it was shown to run"),
         pytest.param(picture(), SHOWN_ENDED, {}, "terminated 3", None, 2, id="gone after its end was shown"),
+        # (spec 4.2.7)
         pytest.param(
             picture(seen("a", EXITED, exit_code=3)), None, LOOP, "waiting CrashLoopBackOff", 3, 0, id="ended, backs off"
         ),
@@ -59,22 +60,26 @@ def test_spec_4_2_container_status(
     assert (state_of(status), last_of(status), status.restart_count) == (state, last, restarts)
 
 
+# (spec 4.2.4)
 def test_spec_4_2_a_lost_container_counts_as_one_restart() -> None:
     lost = picture(seen("a", UNKNOWN, attempt=2))
     first = show(pod("a"), lost, RAN)
     assert show(pod("a"), lost, first) is first
 
 
+# (spec 4.2.5)
 def test_spec_4_2_a_container_gone_while_its_pod_is_deleted_is_no_restart() -> None:
     deleted = pod("a", meta={"deletion_timestamp": "2026-01-01T00:00:00Z"})
     assert only(show(deleted, picture(), RAN)).restart_count == 2
 
 
+# (spec 4.2.7)
 def test_spec_4_2_a_reason_is_not_shown_for_what_does_not_come_again() -> None:
     status = show(pod("a", policy="Never"), picture(seen("a", EXITED, exit_code=3)), waiting=LOOP)
     assert state_of(only(status)) == "terminated 3"
 
 
+# (spec 3.14.1, 4.2.9)
 def test_spec_4_2_fields_of_a_container_status() -> None:
     observed = picture(seen("a", EXITED, exit_code=1, reason="Error", message="bye", image_ref="sha256:1"))
     status = only(show(pod("a"), observed))
@@ -97,6 +102,7 @@ def test_spec_4_2_init_containers_are_in_the_order_of_the_spec_and_others_by_nam
     assert state_of(status.container_statuses[0]) == "waiting PodInitializing"
 
 
+# (spec 4.2.6)
 def test_spec_4_2_an_init_container_whose_trace_is_gone_has_done_its_work() -> None:
     status = show(pod("a", init=(container("i"),)), picture(seen("a")))
     [init] = status.init_container_statuses
@@ -112,16 +118,20 @@ PROBED = container("a", startup_probe=Probe(), readiness_probe=Probe())
     ("results", "started", "ready"),
     [
         pytest.param(ProbeResults(), True, True, id="no prober works"),
+        # (spec 5.18)
         pytest.param(ProbeResults(active=True), False, False, id="not decided"),
+        # (spec 5.19)
         pytest.param(
             ProbeResults(active=True, readiness=FrozenMap({"a-0": True})), False, False, id="ready, not started"
         ),
+        # (spec 5.18)
         pytest.param(
             ProbeResults(active=True, startup=FrozenMap({"a-0": True})),
             True,
             False,
             id="started, readiness not decided",
         ),
+        # (spec 5.19)
         pytest.param(
             ProbeResults(active=True, startup=FrozenMap({"a-0": True}), readiness=FrozenMap({"a-0": True})),
             True,

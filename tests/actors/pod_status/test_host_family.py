@@ -17,6 +17,7 @@ from actors.pod_status.api_status import family_differs
         ("192.0.2.9", ("2001:db8::1",), True),
     ],
 )
+# (spec 4.4.3)
 def test_a_host_address_of_another_family_than_published_spec_4_4(
     published: str | None, node: tuple[str, ...], differs: bool
 ) -> None:

@@ -46,10 +46,13 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
         pytest.param(pod("a"), {}, {}, False, False, "Pending", id="no status at all"),
         pytest.param(pod("a"), {}, {"a": WAITS}, False, False, "Pending", id="waiting"),
         pytest.param(pod("a"), {}, {"a": RUNS}, False, False, "Running", id="running"),
+        # (spec 4.1.7)
         pytest.param(
             pod("a", "b"), {}, {"a": RUNS, "b": WAITS}, False, False, "Pending", id="one waits for the first time"
         ),
+        # (spec 4.1.8)
         pytest.param(pod("a", "b"), {}, {"a": RUNS}, False, False, "Pending", id="one is unknown"),
+        # (spec 4.1.8)
         pytest.param(
             pod("a", "b"), {}, {"a": RUNS, "b": status("b", WAITS, BAD)}, False, False, "Running", id="one backs off"
         ),
@@ -57,31 +60,44 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
             pod("a"), {}, {"a": status("a", WAITS, BAD)}, False, False, "Running", id="Always: ended, comes again"
         ),
         pytest.param(pod("a"), {}, {"a": OK}, False, False, "Running", id="Always: succeeded, comes again"),
+        # (spec 4.1.10)
         pytest.param(
             pod("a", policy="OnFailure"), {}, {"a": BAD}, False, False, "Running", id="OnFailure: comes again"
         ),
         pytest.param(pod("a", policy="OnFailure"), {}, {"a": OK}, False, False, "Succeeded", id="OnFailure: done"),
+        # (spec 4.1.11)
         pytest.param(
             pod("a", "b", policy="Never"), {}, {"a": OK, "b": OK}, False, False, "Succeeded", id="Never: all good"
         ),
+        # (spec 4.1.12)
         pytest.param(
             pod("a", "b", policy="Never"), {}, {"a": OK, "b": BAD}, False, False, "Failed", id="Never: one bad"
         ),
+        # (spec 4.1.8)
         pytest.param(
             pod("a", "b", policy="Never"), {}, {"a": OK, "b": RUNS}, False, False, "Running", id="Never: one runs"
         ),
+        # (spec 4.1.9)
         pytest.param(pod("a"), {}, {"a": OK}, True, False, "Succeeded", id="ended for good: succeeded"),
+        # (spec 4.1.9)
         pytest.param(pod("a"), {}, {"a": BAD}, True, False, "Failed", id="ended for good: failed"),
+        # (spec 4.1.9)
         pytest.param(pod("a", meta=STATIC), {}, {"a": OK}, True, False, "Running", id="ended but static: not terminal"),
+        # (spec 4.1.1)
         pytest.param(pod("a", init=(INIT,)), {}, {}, False, False, "Pending", id="init: no status"),
+        # (spec 4.1.1)
         pytest.param(pod("a", init=(INIT,)), {"i": RUNS}, {"a": WAITS}, False, False, "Pending", id="init: runs"),
+        # (spec 4.1.1)
         pytest.param(pod("a", init=(INIT,)), {"i": WAITS}, {"a": WAITS}, False, False, "Pending", id="init: waits"),
+        # (spec 4.1.3)
         pytest.param(
             pod("a", init=(INIT,)), {"i": BAD}, {"a": WAITS}, False, False, "Pending", id="init: failed, again"
         ),
+        # (spec 4.1.2)
         pytest.param(
             pod("a", init=(INIT,), policy="Never"), {"i": BAD}, {"a": WAITS}, False, False, "Failed", id="init: failed"
         ),
+        # (spec 4.1.2)
         pytest.param(
             pod("a", init=(INIT,), policy="Never"),
             {"i": status("i", WAITS, BAD)},
@@ -92,6 +108,7 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
             id="init: had failed",
         ),
         pytest.param(pod("a", init=(INIT,)), {"i": OK}, {"a": RUNS}, False, False, "Running", id="init: done"),
+        # (spec 4.1.4)
         pytest.param(
             pod("a", init=(SIDE,)),
             {"s": status("s", RUNS, started=False)},
@@ -101,6 +118,7 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
             "Pending",
             id="sidecar starts",
         ),
+        # (spec 4.1.4)
         pytest.param(
             pod("a", init=(SIDE,)),
             {"s": status("s", RUNS, started=False)},
@@ -110,6 +128,7 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
             "Running",
             id="sidecar starts again beside what was started",
         ),
+        # (spec 4.1.5)
         pytest.param(
             pod("a", init=(SIDE,)), {"s": WAITS}, {"a": RUNS}, False, True, "Pending", id="sidecar never started"
         ),
@@ -122,12 +141,15 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
             "Running",
             id="sidecar backs off",
         ),
+        # (spec 4.1.6)
         pytest.param(
             pod("a", init=(SIDE,)), {}, {"a": RUNS}, False, True, "Pending", id="a sidecar without a status is unknown"
         ),
+        # (spec 4.1.13)
         pytest.param(
             pod("a", "b", policy="Never"), {}, {"a": OK}, False, False, "Pending", id="one stopped, one unknown"
         ),
+        # (spec 4.1.7)
         pytest.param(
             pod("a", "b", policy="Never"),
             {},
@@ -137,6 +159,7 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
             "Pending",
             id="waiting goes before failed",
         ),
+        # (spec 4.1.2)
         pytest.param(
             pod("a", init=(INIT,), policy="Never"),
             {"i": BAD},
@@ -146,6 +169,7 @@ STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
             "Failed",
             id="a failed init container goes before all",
         ),
+        # (spec 4.1.10)
         pytest.param(
             pod("a", container("b", restart_policy="Never")),
             {},

@@ -19,6 +19,7 @@ from tests.actors.pod_status.shown_status import show
         pytest.param((), ("192.0.2.1",), (), id="none"),
     ],
 )
+# (spec 4.4.1)
 def test_spec_4_4_order_of_addresses(ips: tuple[str, ...], node: tuple[str, ...], expected: tuple[str, ...]) -> None:
     assert order_ips(ips, node) == expected
 
@@ -32,12 +33,14 @@ def test_spec_4_4_order_of_addresses(ips: tuple[str, ...], node: tuple[str, ...]
         pytest.param(False, (), ("10.0.0.1",), True, (), id="a new sandbox without one has none"),
     ],
 )
+# (spec 2.5.3, 4.4.2)
 def test_spec_4_4_pod_ips(
     host: bool, observed: tuple[str, ...], previous: tuple[str, ...], ready: bool, expected
 ) -> None:
     assert pod_ips(host, observed, previous, ("192.0.2.1",), ready) == expected
 
 
+# (spec 4.4.2)
 def test_spec_4_4_addresses_are_published() -> None:
     status = show(pod("a"), picture(seen("a")))
     assert (status.pod_ip, status.host_ip) == ("10.0.0.7", "192.0.2.1")

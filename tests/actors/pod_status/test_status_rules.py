@@ -101,6 +101,7 @@ INITIALIZING = show(pod("a", init=INITS), picture(seen("i")))
             ["terminated 0", "waiting PodInitializing"],
             id="one that succeeded has ended",
         ),
+        # (spec 4.2.6)
         pytest.param(
             pod("a", init=INITS),
             picture(seen("a")),
@@ -145,17 +146,20 @@ def test_spec_4_2_statuses_of_init_containers(
     assert init_of(show(the_pod, observed, previous, waiting=waiting)) == expected
 
 
+# (spec 4.2.1)
 def test_spec_4_2_regular_containers_of_a_pod_with_init_containers_wait_for_them() -> None:
     assert [reads(each) for each in INITIALIZING.container_statuses] == ["waiting PodInitializing"]
     assert [reads(each) for each in show(pod("a"), picture()).container_statuses] == ["waiting ContainerCreating"]
 
 
 @pytest.mark.parametrize("state", [CREATED, UNKNOWN])
+# (spec 4.2.3)
 def test_spec_4_2_a_created_or_unknown_container_waits_without_a_reason(state: Any) -> None:
     [status] = show(pod("a"), picture(seen("a", state))).container_statuses
     assert reads(status) == "waiting"
 
 
+# (spec 4.2.2)
 def test_spec_4_2_the_newest_attempt_is_the_state_and_the_one_before_it_the_last_state() -> None:
     observed = picture(
         seen("a", attempt=2), seen("a", EXITED, attempt=1, exit_code=5), seen("a", EXITED, attempt=0, exit_code=4)
@@ -164,6 +168,7 @@ def test_spec_4_2_the_newest_attempt_is_the_state_and_the_one_before_it_the_last
     assert (reads(status), status.restart_count) == ("running, last 5", 2)
 
 
+# (spec 4.2.4)
 def test_spec_4_2_a_lost_container_that_ran_has_ended_in_an_unknown_way_and_is_counted() -> None:
     ran = show(pod("a"), picture(seen("a", attempt=4)))
     [status] = show(pod("a"), picture(seen("a", UNKNOWN, attempt=4)), ran).container_statuses
@@ -173,6 +178,7 @@ def test_spec_4_2_a_lost_container_that_ran_has_ended_in_an_unknown_way_and_is_c
 
 
 @pytest.mark.parametrize(("meta", "restarts"), [({}, 5), (DELETING, 4)])
+# (spec 4.2.5)
 def test_spec_4_2_a_missing_container_that_ran_waits_and_is_counted_unless_its_pod_is_deleted(
     meta: dict[str, str], restarts: int
 ) -> None:
@@ -183,6 +189,7 @@ def test_spec_4_2_a_missing_container_that_ran_waits_and_is_counted_unless_its_p
     assert again.restart_count == restarts, "counted once"
 
 
+# (spec 4.2.7)
 def test_spec_4_2_a_reason_to_wait_replaces_the_default_and_goes_with_the_start() -> None:
     pulling = {"a": ContainerWaiting("ErrImagePull", "no such image")}
     before = show(pod("a"), picture(), waiting=pulling)
@@ -196,6 +203,7 @@ def test_spec_4_2_a_pod_that_ends_shows_ends_not_reasons() -> None:
     assert reads(status) == "terminated 1"
 
 
+# (spec 4.2.13)
 def test_spec_4_2_order_of_statuses() -> None:
     ephemeral = (EphemeralContainer(name="z", image="i"), EphemeralContainer(name="y", image="i"))
     the_pod = pod("b", "a", init=(sidecar("s"), container("i")), ephemeral_containers=ephemeral)
@@ -214,6 +222,7 @@ def test_spec_4_2_an_ephemeral_container_changes_neither_phase_nor_readiness() -
     assert reads(status.ephemeral_container_statuses[0]) == "terminated 1", "it never comes again"
 
 
+# (spec 4.2.12)
 def test_spec_4_2_resources_are_those_of_the_runtime_while_it_runs_and_else_those_of_the_spec() -> None:
     one = container("a", resources=ResourceRequirements(requests={"cpu": "2"}, limits={"memory": "64Mi"}))
     actual = LinuxContainerResources(cpu_shares=1024, memory_limit_in_bytes=32 * 2**20)
@@ -236,6 +245,7 @@ def test_spec_4_2_resources_are_those_of_the_runtime_while_it_runs_and_else_thos
         ({"read_only": True, "recursive_read_only": "Enabled"}, ("",), "Enabled"),
     ],
 )
+# (spec 4.2.10)
 def test_spec_4_2_mounts_that_are_read_only_say_whether_all_below_is(
     fields: dict[str, Any], handlers: tuple[str, ...], shown: str | None
 ) -> None:
@@ -259,6 +269,7 @@ GATE = (PodReadinessGate(condition_type="lb"),)
 @pytest.mark.parametrize(
     ("the_pod", "observed", "kind", "reason", "message"),
     [
+        # (spec 4.3.4)
         pytest.param(
             pod("a", "b", init=(sidecar("s"),)),
             picture(seen("s", EXITED), seen("a")),
@@ -283,6 +294,7 @@ GATE = (PodReadinessGate(condition_type="lb"),)
             'corresponding condition of pod readiness gate "lb" does not exist.',
             id="a gate that nobody has heard of",
         ),
+        # (spec 4.3.7)
         pytest.param(
             pod("a", readiness_gates=GATE, status=PodStatus(conditions=(PodCondition(type="lb", status="False"),))),
             picture(seen("a")),
@@ -308,12 +320,14 @@ def test_spec_4_3_words_of_conditions(
     assert (found.status, found.reason, found.message) == ("False", reason, message)
 
 
+# (spec 4.3.9)
 def test_spec_4_3_ready_to_start_is_whether_no_new_sandbox_is_needed() -> None:
     for boxes, expected in (((sandbox(),), "True"), ((sandbox(ready=False),), "False"), ((), "False")):
         found = condition(show(pod("a"), picture(boxes=boxes)), "PodReadyToStartContainers")
         assert found.status == expected
 
 
+# (spec 4.3.10)
 def test_spec_4_3_every_condition_of_ours_carries_the_generation_and_it_never_goes_back() -> None:
     new = show(pod("a", meta={"generation": 7}), picture(seen("a")))
     assert {each.observed_generation for each in new.conditions} == {new.observed_generation} == {7}
@@ -321,17 +335,20 @@ def test_spec_4_3_every_condition_of_ours_carries_the_generation_and_it_never_go
     assert {each.observed_generation for each in old.conditions} == {old.observed_generation} == {7}
 
 
+# (spec 4.3.3)
 def test_spec_4_3_conditions_of_others_are_kept_and_keep_their_generation() -> None:
     others = (PodCondition(type="DisruptionTarget", status="True", observed_generation=1),)
     status = show(pod("a", meta={"generation": 2}, status=PodStatus(conditions=others)), picture(seen("a")))
     assert condition(status, "DisruptionTarget") is others[0]
 
 
+# (spec 4.3.6)
 def test_spec_4_3_readiness_does_not_ask_for_init_containers_that_are_done() -> None:
     status = show(pod("a", init=INITS), picture(seen("a"), seen("i", EXITED), seen("j", EXITED)))
     assert condition(status, "ContainersReady").status == condition(status, "Initialized").status == "True"
 
 
+# (spec 4.5.3)
 def test_spec_4_5_a_start_time_that_was_shown_is_kept() -> None:
     first = show(pod("a"), picture(boxes=(sandbox(created_at_ns=NOW_NS - 60 * SECOND_NS),)))
     later = show(pod("a"), picture(boxes=(sandbox(1, created_at_ns=NOW_NS),)), first)
@@ -361,6 +378,7 @@ def test_one_container_of_which_nothing_is_known_is_named() -> None:
         ),
     ],
 )
+# (spec 4.3.4)
 def test_spec_4_3_containers_of_which_nothing_is_known_are_named_apart(
     statuses: dict[str, ContainerStatus], containers: tuple[str, str | None], init: tuple[str, str | None]
 ) -> None:
@@ -369,6 +387,7 @@ def test_spec_4_3_containers_of_which_nothing_is_known_are_named_apart(
     assert initialized(the_pod, "Pending", statuses) == ("False", *init)
 
 
+# (spec 4.2.11)
 def test_spec_4_2_user_and_stop_signal_are_those_that_the_runtime_knows() -> None:
     one = container("a", lifecycle=Lifecycle(stop_signal="SIGUSR1"))
     linux = LinuxContainerUser(uid=7, gid=8, supplemental_groups=(9,))

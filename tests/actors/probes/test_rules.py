@@ -41,12 +41,14 @@ def asked(probe: dict[str, Any], ip: str = "10.0.0.1", **container: Any) -> Chec
 
 
 @pytest.mark.parametrize("kind", list(ProbeKind))
+# (spec 5.2)
 def test_spec_5_defaults_are_those_of_the_api(kind: ProbeKind) -> None:
     assert terms_of(kind, Probe()) == Terms(kind, 0, 10 * SECOND, SECOND, 1, 3)
     zero = Probe(initial_delay_seconds=0, period_seconds=0, timeout_seconds=0, success_threshold=0, failure_threshold=0)
     assert terms_of(kind, zero) == Terms(kind, 0, 10 * SECOND, SECOND, 1, 3)
 
 
+# (spec 5.2)
 def test_spec_5_only_readiness_may_need_more_than_one_success() -> None:
     probe = Probe(success_threshold=4, failure_threshold=5, initial_delay_seconds=6, period_seconds=7)
     assert terms_of(READINESS, probe).successes == 4
@@ -54,6 +56,7 @@ def test_spec_5_only_readiness_may_need_more_than_one_success() -> None:
     assert terms_of(READINESS, probe) == Terms(READINESS, 6 * SECOND, 7 * SECOND, SECOND, 4, 5)
 
 
+# (spec 5.1)
 def test_spec_5_a_container_has_the_probes_that_it_names_startup_first() -> None:
     probe = {"tcpSocket": {"port": 1}}
     container = made(livenessProbe=probe, readinessProbe=probe, startupProbe=probe)
@@ -70,6 +73,7 @@ def test_a_command_that_multiplies_a_variable_is_never_made() -> None:
 @pytest.mark.parametrize(
     ("delay_s", "running_for_s", "due_in_s"), [(0, 0, 0), (5, 0, 5), (5, 2, 3), (5, 5, 0), (5, 3600, 0)]
 )
+# (spec 5.3)
 def test_spec_5_the_initial_delay_counts_from_the_start_of_the_container(
     delay_s: int, running_for_s: int, due_in_s: int
 ) -> None:
@@ -90,6 +94,7 @@ def test_spec_5_the_initial_delay_counts_from_the_start_of_the_container(
         pytest.param(33, 33, 40, id="a container that starts again"),
     ],
 )
+# (spec 5.5)
 def test_spec_5_a_probe_that_may_end_its_container_first_checks_at_a_tick_of_its_timer(
     now_s: float, earliest_s: float, due_s: float
 ) -> None:
@@ -99,6 +104,7 @@ def test_spec_5_a_probe_that_may_end_its_container_first_checks_at_a_tick_of_its
 @pytest.mark.parametrize(
     ("up_s", "unknown", "expected_s"), [(0, False, 5), (9, False, 5), (10, False, 0), (3600, True, 0), (0, True, 0.5)]
 )
+# (spec 5.4)
 def test_spec_5_there_is_first_jitter_only_while_the_agent_is_younger_than_a_period(
     up_s: int, unknown: bool, expected_s: float
 ) -> None:
@@ -106,6 +112,7 @@ def test_spec_5_there_is_first_jitter_only_while_the_agent_is_younger_than_a_per
 
 
 @pytest.mark.parametrize(("now_s", "next_s"), [(0, 10), (0.1, 10), (9.9, 10), (10, 20), (65, 70)])
+# (spec 5.6)
 def test_spec_5_the_next_time_is_on_the_grid(now_s: float, next_s: int) -> None:
     assert next_due_ns(Terms(LIVENESS), 0, int(now_s * SECOND)) == next_s * SECOND
 
@@ -133,10 +140,12 @@ def test_spec_5_the_runtime_gets_two_minutes_more_than_a_command_before_a_check_
         ({"grpc": {"port": 82, "service": "s"}}, GrpcCheck("10.0.0.1", 82, "s")),
     ],
 )
+# (spec 5.21, 5.28)
 def test_spec_5_a_probe_becomes_a_request(probe: dict[str, Any], expected: Check) -> None:
     assert asked(probe) == expected
 
 
+# (spec 5.31, 13.4.2)
 def test_spec_5_a_command_knows_the_variables_that_stand_in_the_pod() -> None:
     env = [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
     command = ["$(A)", "$(B)", "$(C)", "$$(A)"]
@@ -175,6 +184,7 @@ def test_spec_5_an_impossible_probe_says_why(probe: dict[str, Any], ip: str, tex
         ),
     ],
 )
+# (spec 5.20)
 def test_spec_5_events_have_the_words_that_people_look_for(
     kind: ProbeKind, outcome: ProbeOutcome, said: ProbeEvent | None
 ) -> None:

@@ -148,6 +148,7 @@ def test_spec_5_an_answer_about_a_container_that_is_gone_says_nothing_of_the_nex
     assert runner.results.liveness == {"y": True}
 
 
+# (spec 5.10)
 def test_spec_5_a_container_that_is_gone_is_not_asked() -> None:
     runner = Runner(pod_of("p", livenessProbe=TCP, readinessProbe=TCP))
     runner.see(runner.container())
@@ -185,6 +186,7 @@ def test_an_answer_to_a_removed_probe_is_ignored() -> None:
     assert len(only(runner.told, ProbeRunnerStarted)) == 1, "it has not failed"
 
 
+# (spec 5.9)
 def test_spec_5_published_readiness_is_kept_until_the_first_probe_result() -> None:
     runner = Runner(pod_of("p", readinessProbe={**TCP, "failureThreshold": 1}, startupProbe=TCP), began_ns=0)
     runner.answers.say = lambda container, kind: NO
@@ -203,6 +205,7 @@ def replace_start(container: RunningContainer, by_ns: int) -> RunningContainer:
     )
 
 
+# (spec 5.4)
 def test_spec_5_a_young_agent_spreads_its_first_probes_over_a_period() -> None:
     period = {**TCP, "periodSeconds": 10}
     runner = Runner(pod_of("p", 50, livenessProbe=period), began_ns=0)
@@ -213,6 +216,7 @@ def test_spec_5_a_young_agent_spreads_its_first_probes_over_a_period() -> None:
     assert times[10] < 5 * SECOND < times[40]
 
 
+# (spec 5.4)
 def test_spec_5_an_old_agent_asks_at_once() -> None:
     runner = Runner(pod_of("p", 50, livenessProbe=TCP))
     runner.see(*(runner.container(f"x{number}", f"c{number}") for number in range(50)))
@@ -220,6 +224,7 @@ def test_spec_5_an_old_agent_asks_at_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["liveness", "startup"])
+# (spec 5.5)
 def test_spec_5_one_failure_does_not_kill_a_container_that_needs_most_of_a_period_to_start(kind: str) -> None:
     probe: dict[str, Any] = {f"{kind}Probe": {**TCP, "periodSeconds": 10, "failureThreshold": 1}}
     runner = Runner(pod_of("p", **probe))
@@ -235,6 +240,7 @@ def test_spec_5_one_failure_does_not_kill_a_container_that_needs_most_of_a_perio
     assert getattr(runner.results, kind) == {"y": True}
 
 
+# (spec 5.5)
 def test_spec_5_a_liveness_probe_begins_a_period_after_a_startup_probe_of_the_same_period_succeeded() -> None:
     runner = Runner(pod_of("p", livenessProbe={**TCP, "periodSeconds": 10}, startupProbe={**TCP, "periodSeconds": 10}))
     runner.see()
@@ -265,6 +271,7 @@ def test_spec_5_a_probe_whose_port_has_no_name_says_so_and_kills_nobody() -> Non
     assert "couldn't find port 'web' in container c0" in only(runner.said, RecordEvent)[0].message
 
 
+# (spec 2.7.8)
 def test_spec_5_a_pod_has_probes_where_a_container_that_stays_has_one() -> None:
     assert not has_probes(pod_of("p").spec)
     assert has_probes(pod_of("p", startupProbe=TCP).spec)
@@ -300,6 +307,7 @@ def test_with_100_of_1000_probes_hanging_the_others_are_on_time_within_100_ms() 
     assert not any(False in message.results.liveness.values() for message in only(told, ProbesJudged))
 
 
+# (spec 2.3.3, 5.16)
 def test_spec_5_the_worker_is_told_of_a_verdict_only_when_it_changes() -> None:
     runner = Runner(pod_of("p", readinessProbe={**TCP, "failureThreshold": 1}))
     verdicts = iter([OK, OK, OK, NO, NO, OK])
@@ -310,6 +318,7 @@ def test_spec_5_the_worker_is_told_of_a_verdict_only_when_it_changes() -> None:
     assert told[told.index(True) :] == [True, False, True]
 
 
+# (spec 5.1)
 def test_spec_5_each_probe_of_each_container_is_asked_by_itself_and_init_containers_are_not() -> None:
     pod = from_builtins(
         {
@@ -332,6 +341,7 @@ def test_spec_5_each_probe_of_each_container_is_asked_by_itself_and_init_contain
 
 
 @pytest.mark.parametrize("successes", [2, 7])
+# (spec 5.33)
 def test_spec_5_each_answer_is_measured_by_kind_and_result_until_the_pod_is_over(successes: int) -> None:
     runner = Runner(pod_of("p", readinessProbe=TCP))
     runner.answers.say = lambda container, kind: OK if len(runner.answers.asked) <= successes else NO

@@ -64,6 +64,7 @@ def test_every_event_has_rules() -> None:
 
 
 @pytest.mark.parametrize(("kind", "initial"), [(STARTUP, None), (READINESS, False), (LIVENESS, True)])
+# (spec 5.7)
 def test_spec_5_initial_results_are_that_it_lives_and_is_not_ready_and_nobody_knows_whether_it_started(
     kind: ProbeKind, initial: bool | None
 ) -> None:
@@ -72,6 +73,7 @@ def test_spec_5_initial_results_are_that_it_lives_and_is_not_ready_and_nobody_kn
 
 
 @ALL
+# (spec 5.10)
 def test_spec_5_a_container_that_does_not_run_is_not_probed(kind: ProbeKind) -> None:
     life = probe(kind)
     assert walk(life, ContainerGone(), CheckDue(5)).stage is ProbeStage.ABSENT
@@ -80,6 +82,7 @@ def test_spec_5_a_container_that_does_not_run_is_not_probed(kind: ProbeKind) -> 
 
 
 @BOTH
+# (spec 5.13)
 def test_spec_5_startup_gates_the_others(kind: ProbeKind) -> None:
     gated = walk(probe(kind), ContainerRuns("c1", 5, gated=True))
     assert walk(gated, CheckDue(5)).stage is ProbeStage.GATED
@@ -119,6 +122,7 @@ def test_spec_5_a_startup_probe_does_not_gate_itself() -> None:
         (STARTUP, 1, 1, [NONE] * 9, None, ProbeStage.WAITING),
     ],
 )
+# (spec 5.15)
 def test_spec_5_a_verdict_needs_so_many_answers_of_one_kind_in_a_row(
     kind: ProbeKind, successes: int, failures: int, outcomes: list[ProbeOutcome], result: bool | None, stage: ProbeStage
 ) -> None:
@@ -127,6 +131,7 @@ def test_spec_5_a_verdict_needs_so_many_answers_of_one_kind_in_a_row(
 
 
 @ALL
+# (spec 5.17)
 def test_spec_5_a_probe_that_has_decided_is_on_hold_until_the_container_changes(kind: ProbeKind) -> None:
     held = answers(running(kind, failures=1), BAD)
     if kind is READINESS:
@@ -138,12 +143,14 @@ def test_spec_5_a_probe_that_has_decided_is_on_hold_until_the_container_changes(
 
 
 @ALL
+# (spec 5.8)
 def test_spec_5_with_another_container_everything_begins_anew(kind: ProbeKind) -> None:
     life = answers(running(kind, failures=3), BAD, BAD)
     again = answers(walk(life, ContainerRuns("c2", 0)), BAD)
     assert (again.container_id, again.result, again.streak) == ("c2", kind.initial, 1)
 
 
+# (spec 5.14)
 def test_spec_5_errors_are_retried_three_times_in_all_and_then_count_for_nothing() -> None:
     life = walk(running(LIVENESS, failures=1), CheckDue(0))
     checks = []
@@ -159,6 +166,7 @@ def test_spec_5_a_check_that_the_node_was_too_slow_for_is_not_retried() -> None:
     assert (life.stage, life.check, life.streak) == (ProbeStage.WAITING, 1, 0)
 
 
+# (spec 5.14)
 def test_spec_5_a_retry_that_answers_counts() -> None:
     life = walk(running(LIVENESS, failures=1), CheckDue(0), Answered(1, NONE, 5), Answered(2, BAD, 6))
     assert life.result is False
@@ -190,6 +198,7 @@ def test_spec_5_due_times_are_a_grid_and_what_was_missed_is_not_made_up_for() ->
 
 
 @pytest.mark.parametrize(("kind", "result"), [(STARTUP, None), (LIVENESS, True)])
+# (spec 2.8.1, 5.11)
 def test_spec_5_liveness_and_startup_probes_of_an_ending_pod_stop(kind: ProbeKind, result: bool | None) -> None:
     for life in (probe(kind), running(kind), walk(running(kind), CheckDue(0)), answers(running(kind, failures=1), BAD)):
         over = walk(life, PodEnding())
@@ -208,12 +217,14 @@ def test_the_end_of_a_pod_freezes_whether_its_container_has_started() -> None:
     assert walk(probe(STARTUP), PodEnding(), ContainerRuns("c1", 0)).result is None
 
 
+# (spec 2.8.1, 5.12)
 def test_spec_5_readiness_probes_of_an_ending_pod_continue() -> None:
     life = answers(walk(running(READINESS), PodEnding()), GOOD)
     assert (life.stage, life.result) == (ProbeStage.WAITING, True)
     assert answers(life, BAD, BAD, BAD).result is False
 
 
+# (spec 5.9)
 def test_spec_5_earlier_readiness_is_kept_until_an_answer_differs() -> None:
     life = walk(probe(READINESS), ContainerRuns("c1", 0, kept=True))
     assert life.result is True
@@ -222,6 +233,7 @@ def test_spec_5_earlier_readiness_is_kept_until_an_answer_differs() -> None:
     assert walk(life, ContainerRuns("c2", 0)).result is False
 
 
+# (spec 5.9)
 def test_spec_5_a_container_known_to_have_started_gets_no_startup_probe() -> None:
     life = walk(probe(STARTUP), ContainerRuns("c1", 0, kept=True))
     assert (life.stage, life.result) == (ProbeStage.HELD, True)

@@ -22,6 +22,7 @@ OPEN = Abilities(unsafe_sysctls=("kernel.msg*", "net.core.somaxconn", "fs.mqueue
 
 
 @pytest.mark.parametrize("name", sorted(SAFE_SYSCTLS))
+# (spec 17.5.1)
 def test_17_5_safe_list(name: str) -> None:
     assert not sysctl_fault(name, pod("a"), Abilities())
 
@@ -40,6 +41,7 @@ def test_17_5_safe_list(name: str) -> None:
         ("net.ipv4.tcp_wmem", "", True),
     ],
 )
+# (spec 17.5.1)
 def test_17_5_safe_since_a_kernel(name: str, kernel: str, allowed: bool) -> None:
     assert (not sysctl_fault(name, pod("a"), Abilities(kernel))) is allowed
 
@@ -57,6 +59,7 @@ def test_17_5_safe_since_a_kernel(name: str, kernel: str, allowed: bool) -> None
         ("vm.swappiness", False),
     ],
 )
+# (spec 17.5.1)
 def test_17_5_allowed_unsafe_sysctls_are_names_or_prefixes(name: str, allowed: bool) -> None:
     assert (not sysctl_fault(name, pod("a"), OPEN)) is allowed
 
@@ -72,6 +75,7 @@ def test_17_5_allowed_unsafe_sysctls_are_names_or_prefixes(name: str, allowed: b
         ("kernel.msgmax", {"host_network": True}, ""),
     ],
 )
+# (spec 17.5.2)
 def test_17_5_none_of_a_namespace_that_is_the_hosts(name: str, fields: dict[str, Any], said: str) -> None:
     fault = sysctl_fault(name, pod("a", **fields), OPEN)
     assert said in fault
@@ -87,6 +91,7 @@ def test_17_5_none_of_a_namespace_that_is_the_hosts(name: str, fields: dict[str,
         ("net.ipv4.conf.eth0/1.forwarding", "net.ipv4.conf.eth0/1.forwarding"),
     ],
 )
+# (spec 17.5.3)
 def test_17_5_separators_are_normalised(name: str, expected: str) -> None:
     assert dotted(name) == expected
 
@@ -107,6 +112,7 @@ def confined(whole: str | None, own: str | None) -> Pod:
         (None, "RuntimeDefault", True),
     ],
 )
+# (spec 17.4.2)
 def test_17_4_a_pod_that_needs_apparmor_is_rejected_where_there_is_none(
     whole: str | None, own: str | None, refused: bool
 ) -> None:
@@ -115,6 +121,7 @@ def test_17_4_a_pod_that_needs_apparmor_is_rejected_where_there_is_none(
     assert apparmor_rejection(confined(whole, own), Abilities(apparmor=True)) is None
 
 
+# (spec 10.14.7)
 def test_10_14_the_strict_groups_policy_is_rejected_where_the_runtime_does_not_know_it() -> None:
     strict = pod("a", security_context=PodSecurityContext(supplemental_groups_policy="Strict"))
     verdict = groups_rejection(strict, False)
@@ -125,6 +132,7 @@ def test_10_14_the_strict_groups_policy_is_rejected_where_the_runtime_does_not_k
     assert groups_rejection(merge, False) is None
 
 
+# (spec 17.5.2)
 def test_10_14_the_sysctl_that_is_forbidden_is_named() -> None:
     context = PodSecurityContext(sysctls=(Sysctl(name="net.ipv4.tcp_syncookies"), Sysctl(name="kernel.sem")))
     verdict = sysctl_rejection(pod("a", security_context=context), Abilities())

@@ -47,6 +47,7 @@ def verdict(desired: Pod, *others: Allocation, **node: Any) -> Verdict:
     return admit(desired, allocation_of(desired), snapshot)
 
 
+# (spec 10.14.1)
 def test_10_14_the_first_rule_that_says_no_is_the_reason() -> None:
     """Each step removes the reason that the step before gave."""
     bad: dict[str, Any] = {
@@ -98,12 +99,14 @@ def test_10_14_the_first_rule_that_says_no_is_the_reason() -> None:
     ]
 
 
+# (spec 10.14.5)
 def test_10_14_labels_alone_may_be_stale() -> None:
     found = verdict(pod("app", node_selector={"disk": "ssd"}))
     assert isinstance(found, NodeIsStale)
     assert found.otherwise.reason == "NodeAffinity"
 
 
+# (spec 10.15.1)
 def test_10_15_a_critical_pod_that_lacks_room_alone_preempts() -> None:
     other = Allocation("other", "shop", "other", FrozenMap({"cpu": 10**9}))
     large = container("app", resources=ResourceRequirements(requests={"cpu": "1"}))
@@ -134,6 +137,7 @@ def test_10_15_a_critical_pod_that_cannot_get_room_is_told_so() -> None:
         (pod("app", **CRITICAL), ALL, True),
     ],
 )
+# (spec 7.7.1)
 def test_7_7_pressure_decides_which_pods_are_admitted(desired: Pod, pressure: NodePressure, taken: bool) -> None:
     found = pressure_rejection(desired, allocation_of(desired).critical, pressure)
     assert (found is None) is taken

@@ -29,11 +29,13 @@ from actors.messages.events import RecordEvent
 from actors.messages.eviction import PodHere, PodsHere, WantPods
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import KnownPods, NodeObserved, TerminatePod
+from actors.messages.shares import CompareCpus, SharesGiven
 from actors.model.kubelet_records import record_of
 from actors.model.pod_resources import PodResources, resources_of
 from actors.resources.abilities import Abilities
 from actors.resources.manager import WAITS_FOR_BOOK, WAITS_FOR_NODE, ResourceManagerActor
 from actors.resources.resize.resizes import RetryResizes
+from actors.resources.share_keeper import ShareSettings
 from config.objects import (
     Affinity,
     Container,
@@ -94,7 +96,13 @@ class Scene:
     """The actor with a disk of its own, and a recorder in place of each worker."""
 
     def __init__(
-        self, tree: FileTree | None = None, first: Node | None = None, seed: int = 1, *, deaf: bool = False
+        self,
+        tree: FileTree | None = None,
+        first: Node | None = None,
+        seed: int = 1,
+        *,
+        deaf: bool = False,
+        shares: ShareSettings | None = None,
     ) -> None:
         self.tree = tree or FileTree()
         self.dispatcher = SimulatedDispatcher(seed)
@@ -109,7 +117,15 @@ class Scene:
         file = SimulatedAllocationFile(self.tree, ROOT)
         eviction, self.eviction = Recorder.spawn_in(self.system, "eviction", ResourceManagerStarted)
         self.manager = self.system.spawn(
-            ResourceManagerActor, file, "n1", Abilities(), events, loop, eviction=eviction, name="resources"
+            ResourceManagerActor,
+            file,
+            "n1",
+            Abilities(),
+            events,
+            loop,
+            eviction=eviction,
+            shares=shares,
+            name="resources",
         )
         self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
         if first is not None:
@@ -124,7 +140,10 @@ class Scene:
         """Ask for the pod; all that its worker was told so far."""
         uid = desired.metadata.uid
         if uid not in self.workers:
-            kinds = (PodAdmitted, PodAllocated, PodRejected, AdmissionWaits, TerminatePod, ResizeDecided)
+            kinds = (
+                *(PodAdmitted, PodAllocated, PodRejected, AdmissionWaits, TerminatePod, ResizeDecided),
+                *(SharesGiven, CompareCpus),
+            )
             self.workers[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", *kinds)
         ref, told = self.workers[uid]
         self.tell(AdmitPod(ref, desired, **fields))
@@ -308,6 +327,7 @@ def test_a_pod_that_asks_for_what_it_has_hears_so(scene: Scene) -> None:
     assert scene.resize(pod("a", "1000m")) == [ResizeDecided(resources_of(pod("a", "1").spec), None)]
 
 
+# (spec 10.16.1)
 def test_the_next_manager_knows_what_was_given_and_what_the_runtime_was_told_for_sure(scene: Scene) -> None:
     """The manager before may have died while the runtime was told of the resize."""
     asked, given = pod("a", "1"), pod("a", "2")
@@ -401,6 +421,7 @@ def test_the_next_agent_knows_what_was_given_away_before_it_has_heard_of_the_pod
     assert [type(told) for told in after.ask(pod("c", "2"))] == [PodRejected], "its worker says that a is still there"
 
 
+# (spec 2.10.3)
 def test_allocations_of_pods_removed_during_downtime_are_released() -> None:
     tree = FileTree()
     Scene(tree, node()).ask(pod("a", "3"))
@@ -428,6 +449,7 @@ def test_a_disk_that_keeps_nothing_holds_up_no_pod() -> None:
     assert isinstance(refused, PodRejected), "it was kept when the disk was better"
 
 
+# (spec 2.4.1)
 def test_a_node_under_pressure_turns_pods_away(scene: Scene) -> None:
     scene.tell(NodePressureObserved(disk=True))
     [refused] = scene.ask(pod("a"))
@@ -436,6 +458,7 @@ def test_a_node_under_pressure_turns_pods_away(scene: Scene) -> None:
     assert scene.ask(pod("b")) == [PodAdmitted()]
 
 
+# (spec 10.15.3)
 def test_a_critical_pod_preempts_others_and_starts_when_they_have_ended(scene: Scene) -> None:
     scene.ask(pod("small", "1"))
     scene.ask(pod("large", "3"))

@@ -87,6 +87,7 @@ def words(desired: Pod, there: Node, *others: Allocation) -> list[str]:
         ({"memory": "9Gi", "cpu": "5"}, ({}, {}, {}), ["OutOfpods", "OutOfcpu", "OutOfmemory"]),
     ],
 )
+# (spec 10.14.2)
 def test_10_14_requests_that_exceed_what_is_allocatable(
     requests: dict[str, str], others: tuple[dict[str, str], ...], found: list[str]
 ) -> None:
@@ -94,6 +95,7 @@ def test_10_14_requests_that_exceed_what_is_allocatable(
     assert reasons(pod(asking(**requests)), node(), *there) == found
 
 
+# (spec 10.11.5)
 def test_10_14_devices_that_nobody_offers_on_this_node_are_refused() -> None:
     wants = pod(container("app", resources=ResourceRequirements(requests={"example.com/gpu": "1"})))
     assert reasons(wants, node()) == ["OutOfexample.com/gpu"]
@@ -111,6 +113,7 @@ def test_of_thousands_of_resources_that_the_node_lacks_the_first_are_named() -> 
     assert found == ["OutOfmemory", *(f"OutOfexample.com/r{number:04}" for number in range(UNKNOWN_AT_MOST))]
 
 
+# (spec 10.14.2)
 def test_10_14_the_words_say_how_much_was_asked_used_and_there() -> None:
     said = words(pod(asking(cpu="1500m", memory="8Gi")), node(), given("other", cpu="3", memory="1Gi"))
     assert said == [
@@ -136,6 +139,7 @@ def test_10_14_the_words_say_how_much_was_asked_used_and_there() -> None:
         ((asking("setup", cpu="3500m"), beside("1")), True),
     ],
 )
+# (spec 10.14.3)
 def test_10_14_init_containers_and_sidecars_count_in_their_time(init: tuple[Container, ...], fits: bool) -> None:
     assert (reasons(pod(asking(cpu="1"), init=init), node()) == []) is fits
 
@@ -162,6 +166,7 @@ def term(key: str, operator: str, *values: str) -> NodeSelectorTerm:
         ({"node_name": "n2"}, ["NodeName"]),
     ],
 )
+# (spec 10.14.4)
 def test_10_14_selectors_affinity_and_name(spec: dict[str, Any], found: list[str]) -> None:
     assert reasons(pod("app", **spec), node({"disk": "ssd"})) == found
 
@@ -182,6 +187,7 @@ def test_10_14_the_words_of_a_predicate_name_it() -> None:
         (Taint(key="gone", effect="NoExecute"), (), FILE, []),
     ],
 )
+# (spec 10.14.4)
 def test_10_14_a_noexecute_taint_keeps_all_but_static_pods_away(
     taint: Taint, tolerations: tuple[Toleration, ...], meta: dict[str, Any], found: list[str]
 ) -> None:
@@ -198,6 +204,7 @@ def test_10_14_a_noexecute_taint_keeps_all_but_static_pods_away(
         (ContainerPort(container_port=8080), []),
     ],
 )
+# (spec 10.14.4)
 def test_10_14_a_port_of_the_host_is_given_once(mine: ContainerPort, found: list[str]) -> None:
     other = Allocation("other", "shop", "other", FrozenMap(), ports=(("", "TCP", 8080),))
     assert reasons(pod(container("app", ports=(mine,))), node(), other) == found
@@ -213,6 +220,7 @@ def test_10_14_a_port_of_the_host_is_given_once(mine: ContainerPort, found: list
         ({"meta": {"labels": {"kubernetes.io/os": "windows"}}}, "PodOSSelectorNodeLabelDoesNotMatch"),
     ],
 )
+# (spec 10.14.6)
 def test_10_14_another_operating_system(fields: dict[str, Any], reason: str | None) -> None:
     verdict = os_rejection(pod("app", **fields))
     assert (verdict.reason if verdict is not None else None) == reason
@@ -239,5 +247,6 @@ def test_the_book_adds_up_and_gives_back() -> None:
         ("NodeAffinity", "Other"),
     ],
 )
+# (spec 10.14.8)
 def test_rejections_are_counted_under_few_reasons(reason: str, counted: str) -> None:
     assert counted_reason(reason) == counted

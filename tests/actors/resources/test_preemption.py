@@ -70,10 +70,12 @@ def short(resource: str, amount: str) -> Shortage:
         ),
     ],
 )
+# (spec 10.15.2)
 def test_10_15_the_smallest_set(pods: list[Allocation], shortages: list[Shortage], ended: list[str]) -> None:
     assert [each.uid for each in victims(CRITICAL, pods, shortages)] == ended
 
 
+# (spec 10.15.2)
 def test_10_15_no_pod_is_preempted_when_it_would_not_help() -> None:
     with pytest.raises(NoVictimsError, match="cpu by 500m"):
         victims(CRITICAL, [there("u", U, "1500m"), there("c", G, "9", critical=True)], [short("cpu", "2")])
@@ -94,6 +96,7 @@ def test_10_15_no_pod_is_preempted_when_it_would_not_help() -> None:
         (there("a", U, priority=5), there("b", U), False),
     ],
 )
+# (spec 1.3.5)
 def test_10_15_non_critical_or_of_lower_priority(mine: Allocation, other: Allocation, may: bool) -> None:
     assert may_preempt(mine, other) is may
 
@@ -104,6 +107,7 @@ def test_10_15_non_critical_or_of_lower_priority(mine: Allocation, other: Alloca
     st.integers(1, 6),
     st.integers(1, 6),
 )
+# (spec 10.15.2)
 def test_10_15_the_set_is_enough_and_leaves_none_out(
     pods: list[tuple[QosClass, int, int, bool]], cpu: int, memory: int
 ) -> None:

@@ -79,6 +79,7 @@ def test_released_user_ids_are_assigned_again() -> None:
     assert scene.ask("b").ids == first
 
 
+# (spec 17.6.3)
 def test_another_life_of_the_agent_finds_what_it_gave() -> None:
     scene = Scene(Disk({"b": document(IdRange(PER_POD, PER_POD))}))
     assert scene.ask("a").ids == IdRange(2 * PER_POD, PER_POD)

@@ -79,10 +79,12 @@ def world() -> Iterator[World]:
     world.system.stop()
 
 
+# (spec 1.1.3)
 def test_only_pods_bound_to_this_node_are_asked_for(world: World):
     assert dict(world.api.calls[0].query)["fieldSelector"] == "spec.nodeName=n1"
 
 
+# (spec 1.5.1)
 def test_before_the_first_list_the_source_has_not_spoken(world: World):
     world.api.fail(unreachable())
     world.run()
@@ -96,6 +98,7 @@ def test_before_the_first_list_the_source_has_not_spoken(world: World):
     assert world.source.ask(ListProblems()) == ()
 
 
+# (spec 2.3.1)
 def test_each_change_reaches_the_sync_loop_for_what_it_is(world: World):
     world.api.answer(ObjectList((pod("a"), pod("b")), "5"))
     world.run()
@@ -188,6 +191,7 @@ MARK = "2026-11-21T00:00:00Z"
         (GATED, with_phase(GATED, "Running"), False),
     ],
 )
+# (spec 2.4.4)
 def test_only_a_status_that_nobody_waits_for_is_an_echo(before: Pod, now: Pod, waits: bool):
     assert is_echo(before, now) is waits
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.messages.pods import Operation
+from actors.messages.pods import Operation, PodChanged, SourceRead
 from actors.sources.pod_changes import compare
 from actors.sources.storage import NOTHING, TELLING_ORDER, Desire, fixed_width_time, merge
 from config.objects import Container, ObjectMeta, Pod, PodSpec, PodStatus
@@ -32,6 +32,7 @@ def after(*pods: Pod, source: str = "file") -> Desire:
     return merge(NOTHING, source, pods, T0_NS).desire
 
 
+# (spec 1.3.1, 1.4.2)
 def test_a_pod_seen_for_the_first_time_is_added_with_its_source_and_time():
     merged = merge(NOTHING, "file", [pod("1")], T0_NS)
     assert merged.first
@@ -39,6 +40,19 @@ def test_a_pod_seen_for_the_first_time_is_added_with_its_source_and_time():
     assert change.operation is ADD
     assert source_of(change.pod) == "file"
     assert change.pod.metadata.annotations[CONFIG_SEEN] == "2026-01-01T00:00:00.000000000Z"
+
+
+def test_a_pod_that_was_gone_since_the_last_set_is_added_anew_with_a_new_time():
+    merged = merge(after(pod("1"), pod("2")), "file", [pod("1"), pod("2")], T0_NS + 5, {"1"})
+    (change,) = merged.changes
+    assert (change.operation, change.pod.metadata.uid, change.anew) == (ADD, "1", True)
+    assert change.pod.metadata.annotations[CONFIG_SEEN] == "2026-01-01T00:00:00.000000005Z"
+
+
+def test_what_waits_of_a_pod_keeps_that_it_begins_anew():
+    began = PodChanged(ADD, pod("1"), "file", anew=True)
+    assert PodChanged(UPDATE, pod("1"), "file").merged(began).anew
+    assert SourceRead("file", ()).merged(SourceRead("file", (), anew=frozenset({"1"}))).anew == {"1"}
 
 
 def test_a_source_cannot_pretend_to_be_another():
@@ -65,12 +79,14 @@ def test_a_source_cannot_pretend_to_be_another():
         (pod("1", image="b", phase="Running"), UPDATE),
     ],
 )
+# (spec 1.4.3)
 def test_the_difference_between_pods_decides_the_operation(edited: Pod, operation: Operation | None):
     assert compare(after(pod("1")).sources["file"]["1"].pod, edited) is operation
     expected = [] if operation is None else [(operation.value, "1")]
     assert operations(after(pod("1")), edited) == expected
 
 
+# (spec 1.4.4)
 def test_an_update_keeps_first_seen_and_takes_everything_else():
     before = merge(NOTHING, "file", [pod("1", annotations={"old": "1"})], T0_NS).desire
     update = pod("1", image="b", annotations={"new": "1"}, generation=2)
@@ -85,6 +101,7 @@ def test_an_update_keeps_first_seen_and_takes_everything_else():
     assert change.pod.spec.containers[0].image == "b"
 
 
+# (spec 1.4.4)
 def test_a_mirror_stays_one_when_its_pod_is_updated():
     mirror = pod("1", annotations={CONFIG_MIRROR: "hash"})
     update = pod("1", image="b", annotations={CONFIG_MIRROR: "hash"})
@@ -92,12 +109,14 @@ def test_a_mirror_stays_one_when_its_pod_is_updated():
     assert changes[0].pod.metadata.annotations[CONFIG_MIRROR] == "hash"
 
 
+# (spec 1.4.2)
 def test_a_uid_that_vanished_is_removed_with_its_last_object():
     (change,) = merge(after(pod("1"), pod("2")), "file", [pod("2")], T0_NS).changes
     assert change.operation is REMOVE
     assert change.pod.metadata.name == "pod-1"
 
 
+# (spec 1.4.5)
 def test_changes_are_told_in_the_order_remove_add_update_delete_reconcile():
     before = after(pod("gone"), pod("edited"), pod("dying"), pod("moved"), pod("same"))
     now = [
@@ -124,6 +143,7 @@ def test_one_source_never_removes_the_pods_of_another():
     assert not merged.first
 
 
+# (spec 1.4.5)
 def test_an_empty_first_set_is_a_first_set():
     merged = merge(NOTHING, "file", [], T0_NS)
     assert merged.first
@@ -134,6 +154,7 @@ def test_an_empty_first_set_is_a_first_set():
     ("second", "words"),
     [(pod("2", name="pod-1"), "is named default/pod-1"), (pod("1", name="other"), "same UID 1")],
 )
+# (spec 1.4.1)
 def test_a_later_duplicate_of_one_source_is_left_out_and_said(second: Pod, words: str):
     merged = merge(NOTHING, "file", [pod("1"), second], T0_NS)
     assert [c.pod.metadata.name for c in merged.changes] == ["pod-1"]
@@ -142,10 +163,12 @@ def test_a_later_duplicate_of_one_source_is_left_out_and_said(second: Pod, words
     assert duplicate.pod is second
 
 
+# (spec 1.4.1)
 def test_the_same_name_in_two_sources_is_no_duplicate():
     assert merge(after(pod("1")), "http", [pod("2", name="pod-1")], T0_NS).duplicates == ()
 
 
+# (spec 1.3.1)
 def test_times_of_fixed_width_sort_as_the_times_do():
     texts = [fixed_width_time(T0_NS + ns) for ns in (0, 1, 999_999_999, 1_000_000_000)]
     assert texts == sorted(texts)

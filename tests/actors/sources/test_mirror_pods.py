@@ -83,6 +83,7 @@ PODS_PATH = "/api/v1/namespaces/default/pods"
 POD_PATH = f"{PODS_PATH}/web-n1"
 
 
+# (spec 1.7.1)
 def test_a_mirror_is_made_as_soon_as_the_node_is_known(world: World):
     world.tell(StaticPodDesired(static()))
     assert world.asked_for() == []
@@ -97,12 +98,14 @@ def test_a_mirror_is_made_as_soon_as_the_node_is_known(world: World):
     assert world.asked_for() == []
 
 
+# (spec 1.7.2)
 def test_an_existing_mirror_is_adopted(world: World):
     world.tell(NodeObserved(NODE), MirrorPodChanged(Operation.ADD, mirror()), StaticPodDesired(static()))
     assert world.asked_for() == []
     assert world.seen[-1] == MirrorPodSeen("h1", mirror())
 
 
+# (spec 1.7.4)
 def test_a_mirror_of_an_older_manifest_is_replaced(world: World):
     world.tell(NodeObserved(NODE), MirrorPodChanged(Operation.ADD, mirror("h0")), StaticPodDesired(static()))
     assert world.asked_for() == [("DELETE", POD_PATH)]
@@ -113,6 +116,7 @@ def test_a_mirror_of_an_older_manifest_is_replaced(world: World):
     assert world.asked_for() == [("POST", PODS_PATH)]
 
 
+# (spec 1.7.4)
 def test_a_deleted_mirror_is_created_again(world: World):
     world.tell(NodeObserved(NODE), MirrorPodChanged(Operation.ADD, mirror()), StaticPodDesired(static()))
     world.tell(MirrorPodChanged(Operation.DELETE, mirror(deletion_timestamp="2026-11-21T00:00:00Z")))
@@ -122,6 +126,7 @@ def test_a_deleted_mirror_is_created_again(world: World):
     assert world.asked_for() == [("POST", PODS_PATH)]
 
 
+# (spec 1.6.2, 2.10.3)
 def test_a_mirror_without_a_static_pod_is_deleted_once_every_source_has_reported(world: World):
     world.tell(NodeObserved(NODE), MirrorPodChanged(Operation.ADD, mirror()))
     assert world.asked_for() == []
@@ -129,6 +134,7 @@ def test_a_mirror_without_a_static_pod_is_deleted_once_every_source_has_reported
     assert world.asked_for() == [("DELETE", POD_PATH)]
 
 
+# (spec 1.7.5)
 def test_a_mirror_is_deleted_with_its_static_pod(world: World):
     world.tell(
         NodeObserved(NODE),
@@ -143,6 +149,7 @@ def test_a_mirror_is_deleted_with_its_static_pod(world: World):
     assert world.asked_for() == []
 
 
+# (spec 1.7.5)
 def test_the_end_of_an_older_static_pod_takes_nothing_from_the_newer_of_its_name(world: World):
     world.tell(NodeObserved(NODE), StaticSourcesReady(), StaticPodDesired(static("h1")), StaticPodDesired(static("h2")))
     world.api.answer(mirror("h1"))
@@ -187,6 +194,7 @@ def test_a_mirror_made_by_a_call_whose_answer_was_lost_is_found(world: World):
     assert world.asked_for() == []
 
 
+# (spec 1.7.3)
 def test_a_node_under_deletion_gets_no_mirrors(world: World):
     going = Node(metadata=ObjectMeta(name="n1", uid="node-uid", deletion_timestamp="2026-11-21T00:00:00Z"))
     world.tell(NodeObserved(going), StaticPodDesired(static()))

@@ -54,6 +54,7 @@ def test_the_api_shows_the_static_pod_as_it_is(
     assert mirror_operation(pod, shown, sources_ready=ready) is operation
 
 
+# (spec 1.7.2)
 def test_a_mirror_is_the_static_pod_with_its_hash_owned_by_the_node():
     made = mirror_of(static(), "n1", "node-uid")
     assert made.spec == static().spec

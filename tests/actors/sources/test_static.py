@@ -43,7 +43,7 @@ class Directory:
         self.problem = ""
         self.hangs = False
         self.readings = 0
-        self.on_change: Callable[[], None] = lambda: None
+        self.on_change: Callable[[str], None] = lambda removed: None
         self.closed = False
 
     def read(self, path: str) -> Any:
@@ -60,7 +60,7 @@ class Directory:
     def _file(path: str, text: str | None) -> ManifestFile:
         return ManifestFile(path, None, "Permission denied") if text is None else ManifestFile(path, text.encode())
 
-    def watch(self, path: str, on_change: Callable[[], None]) -> Directory:
+    def watch(self, path: str, on_change: Callable[[str], None]) -> Directory:
         self.on_change = on_change
         return self
 
@@ -147,6 +147,7 @@ def test_a_password_in_an_address_is_nowhere_to_be_seen(
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
+# (spec 1.1.1)
 def test_all_files_are_one_set_at_the_start_and_after_each_period(world: World):
     world.directory.files = {"a": "one two", "b": "three"}
     world.files()
@@ -163,14 +164,15 @@ def test_a_set_that_has_not_changed_is_the_same_tuple(world: World):
     assert len({id(message.pods) for message in world.sets}) == 1
 
 
+# (spec 1.1.1)
 def test_a_change_is_read_soon_and_a_burst_of_changes_is_read_once(world: World):
     world.files()
     world.seen(0)
     for _ in range(5):
-        world.directory.on_change()
+        world.directory.on_change("")
         world.dispatcher.run_for(10_000_000)
     world.directory.files = {"a": "one"}
-    world.directory.on_change()
+    world.directory.on_change("")
     assert world.seen(200_000_000) == ["one"]
     assert world.directory.readings == 2
 
@@ -179,11 +181,64 @@ def test_changes_without_end_do_not_hold_up_the_reading(world: World):
     world.files()
     world.directory.files = {"a": "one"}
     for _ in range(60):
-        world.directory.on_change()
+        world.directory.on_change("")
         world.dispatcher.run_for(10_000_000)
     assert world.seen(0) == ["one"]
 
 
+@pytest.mark.parametrize(
+    ("removed", "anew"),
+    [
+        pytest.param(["a"], {"/m/a one"}, id="removed and put back"),
+        pytest.param(["a", "", "b"], {"/m/a one", "/m/b two"}, id="two of them"),
+        pytest.param([""], set(), id="saved"),
+        pytest.param(["other"], set(), id="another file removed"),
+    ],
+)
+def test_the_pods_of_a_file_that_was_removed_and_put_back_unchanged_begin_anew(
+    world: World, removed: list[str], anew: set[str]
+):
+    world.directory.files = {"a": "one", "b": "two"}
+    world.files()
+    world.seen(0)
+    for name in removed:
+        world.directory.on_change(name)
+    assert world.seen(SECOND_NS) == ["one", "two"]
+    assert world.sets[-1].anew == anew
+    world.seen(2 * PERIOD_NS)
+    assert world.sets[-1].anew == set(), "told once"
+
+
+@pytest.mark.parametrize("bad", ["one!", None])
+def test_a_file_that_is_put_back_bad_ends_nothing_and_begins_its_pods_anew_once_it_is_good(
+    world: World, bad: str | None
+):
+    world.directory.files = {"a": "one"}
+    world.files()
+    world.seen(0)
+    world.directory.files = {"a": bad}
+    world.directory.on_change("a")
+    assert world.seen(SECOND_NS) == ["one"]
+    assert world.sets[-1].anew == set()
+    world.directory.files = {"a": "one"}
+    world.directory.on_change("")
+    assert world.seen(SECOND_NS) == ["one"]
+    assert world.sets[-1].anew == {"/m/a one"}
+
+
+def test_a_file_whose_removal_was_seen_by_a_reading_brings_new_pods(world: World):
+    world.directory.files = {"a": "one"}
+    world.files()
+    world.seen(0)
+    world.directory.files = {}
+    assert world.seen() == []
+    world.directory.files = {"a": "one"}
+    world.directory.on_change("a")
+    assert world.seen(SECOND_NS) == ["one"]
+    assert world.sets[-1].anew == set()
+
+
+# (spec 1.1.5)
 def test_a_broken_file_is_named_and_the_others_run(world: World, caplog: pytest.LogCaptureFixture):
     world.directory.files = {"a": "one!", "b": "two"}
     with caplog.at_level(logging.INFO):
@@ -202,6 +257,7 @@ def test_a_field_that_is_not_known_is_said_and_the_pod_runs(world: World):
 
 
 @pytest.mark.parametrize("bad", ["one!", None])
+# (spec 1.1.7)
 def test_a_file_that_goes_bad_loses_nothing_and_one_that_goes_away_does(world: World, bad: str | None):
     world.directory.files = {"a": "one", "b": "two"}
     ref = world.files()
@@ -216,6 +272,7 @@ def test_a_file_that_goes_bad_loses_nothing_and_one_that_goes_away_does(world: W
     assert world.seen() == ["three"]
 
 
+# (spec 1.1.6)
 def test_a_path_that_is_missing_is_an_empty_set(world: World):
     world.directory.files = None
     ref = world.files()
@@ -262,6 +319,7 @@ def test_a_stopped_source_watches_no_more(world: World):
 # --- URL --------------------------------------------------------------------------------------------------------------
 
 
+# (spec 1.1.2)
 def test_a_url_is_asked_every_period(world: World):
     world.http()
     assert world.seen(0) == ["web"]
@@ -282,6 +340,7 @@ def test_a_url_is_asked_every_period(world: World):
         (None, "30"),
     ],
 )
+# (spec 1.1.8)
 def test_an_answer_that_is_of_no_use_changes_nothing(world: World, answer: Any, words: str):
     ref = world.http()
     world.seen(0)
@@ -294,6 +353,7 @@ def test_an_answer_that_is_of_no_use_changes_nothing(world: World, answer: Any, 
     assert world.problems(ref) == []
 
 
+# (spec 1.1.8)
 def test_the_same_answer_after_a_failure_is_fine_again(world: World):
     ref = world.http()
     world.seen(0)
@@ -310,6 +370,7 @@ def test_a_server_that_never_answered_has_said_nothing(world: World):
     assert world.seen(3 * PERIOD_NS) is None
 
 
+# (spec 1.1.8)
 def test_an_empty_answer_is_an_error_and_an_empty_set(world: World):
     ref = world.http()
     world.seen(0)
@@ -318,6 +379,7 @@ def test_an_empty_answer_is_an_error_and_an_empty_set(world: World):
     assert world.problems(ref) == ["http://x/: the answer is empty; no pod is desired"]
 
 
+# (spec 1.1.9)
 def test_a_server_that_stays_down_is_said_a_few_times(world: World, caplog: pytest.LogCaptureFixture):
     world.server.answer = ManifestFetchError("down")
     with caplog.at_level(logging.INFO):

@@ -59,6 +59,7 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
+# (spec 1.5.1)
 def test_a_source_is_ready_after_its_pods_were_told(world: World):
     assert world.say(SourceRead("file", (pod("1"), pod("2")))) == [
         ("ADD", "1"),
@@ -75,6 +76,7 @@ def test_a_set_that_says_nothing_new_is_silent(world: World):
     assert world.say(SourceRead("file", (pod("1"),))) == []
 
 
+# (spec 1.4.1)
 def test_a_duplicate_is_reported_once_not_at_every_reading(world: World):
     for image in "abc":
         world.say(SourceRead("file", (pod("1", image=image), pod("2", name="pod-1"))))

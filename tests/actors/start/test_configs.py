@@ -61,15 +61,22 @@ NODE = ContainerNodeRules("/root")
         pytest.param({"set_hostname_as_fqdn": True}, "web", id="without a subdomain there is no domain"),
     ],
 )
+# (spec 14.2.1)
 def test_hostname(fields: dict[str, Any], hostname: str) -> None:
     assert pod_hostname(pod("a", **fields), "local") == hostname
 
 
+def test_without_a_domain_of_the_cluster_a_full_name_keeps_its_last_dot_as_with_a_kubelet() -> None:
+    assert pod_hostname(pod("a", subdomain="sub", set_hostname_as_fqdn=True), "") == "web.sub.shop.svc."
+
+
+# (spec 14.2.1)
 def test_a_full_name_that_the_kernel_does_not_take_is_refused() -> None:
     with pytest.raises(ContainerRefusedError, match=r"is too long \(64 characters is the max, "):
         pod_hostname(pod("a", subdomain="s" * 60, set_hostname_as_fqdn=True), "local")
 
 
+# (spec 3.8.4)
 def test_termination_messages_share_the_space_of_a_status() -> None:
     assert termination_file("/root/", "u", "web", 10) == "/root/pods/u/containers/web/0000000a"
     assert message_share_bytes(pod("a")) == 12288
@@ -86,6 +93,7 @@ def test_termination_messages_share_the_space_of_a_status() -> None:
         pytest.param(RUNNING, 1, "", "FallbackToLogsOnError", False, id="still runs"),
     ],
 )
+# (spec 3.8.4)
 def test_the_log_stands_in_for_a_message(state, code: int, reason: str, policy: str, expected: bool) -> None:
     notes = {"io.kubernetes.container.terminationMessagePolicy": policy}
     assert falls_back_to_log(seen("a", state, exit_code=code, reason=reason, notes=notes)) is expected
@@ -101,6 +109,7 @@ def test_a_message_that_is_too_long_is_cut_at_its_end() -> None:
     assert joined_message("ab", "cdé", 8) == "ab: cdé"
 
 
+# (spec 3.8.1)
 def test_a_container_config_holds_it_all() -> None:
     web = container(
         "web",
@@ -125,6 +134,7 @@ def test_a_container_config_holds_it_all() -> None:
     assert (made.working_dir, made.tty, made.stdin) == ("/w", True, False)
 
 
+# (spec 3.8.1)
 def test_the_same_container_is_configured_the_same_way_again() -> None:
     web = container("web", termination_message_path="/t")
     making = Making(0, 0, Image(id="i"))
@@ -139,6 +149,7 @@ def test_places_of_containers_in_the_document() -> None:
     assert document_path(the_pod.spec, debug) == "$.spec.ephemeralContainers[0]"
 
 
+# (spec 3.9.1)
 def test_a_sandbox_config_holds_it_all() -> None:
     the_pod = pod(
         "a",
@@ -164,6 +175,7 @@ def test_a_sandbox_config_holds_it_all() -> None:
     assert (made.linux.sysctls, made.linux.cgroup_parent) == ({"net.core.somaxconn": "9"}, "/kubepods")
 
 
+# (spec 3.9.1)
 def test_ports_of_regular_containers_and_sidecars_once_each() -> None:
     def ports(*numbers: int, name: str | None = None) -> tuple[ContainerPort, ...]:
         return tuple(ContainerPort(container_port=each, host_port=each, name=name) for each in numbers)

@@ -26,6 +26,7 @@ from actors.start.env_file import EnvFileError, read_env_file
         pytest.param("A='1'\r\nB='2'\r\n", {"A": "1", "B": "2"}, id="lines of another system"),
     ],
 )
+# (spec 13.3.4)
 def test_variables_of_a_file(text: str, variables: dict[str, str]) -> None:
     assert read_env_file(text) == variables
 
@@ -39,6 +40,7 @@ def test_variables_of_a_file(text: str, variables: dict[str, str]) -> None:
         ("A='x\ny'\n\nB='", "line 4: the quote"),
     ],
 )
+# (spec 13.3.4)
 def test_a_fault_is_told_with_its_line(text: str, reason: str) -> None:
     with pytest.raises(EnvFileError, match=reason):
         read_env_file(text)

@@ -48,11 +48,13 @@ KNOWN = {"A": "1", "B": "$(A)", "": "empty"}
         pytest.param("a$(A)b$(X)c", "a1b$(X)c", id="in the midst"),
     ],
 )
+# (spec 13.4.1)
 def test_expansion(text: str, expanded: str) -> None:
     assert expand(text, KNOWN) == expanded
 
 
 @given(st.text(alphabet="$()AB x"))
+# (spec 13.4.1)
 def test_expansion_takes_every_text_and_without_variables_only_halves_dollars(text: str) -> None:
     # Of `$($$)` nothing is halved: it is a reference to something unknown, and stays.
     assert text.count("$") - text.count("$$") <= expand(text, {}).count("$") <= text.count("$")
@@ -74,6 +76,7 @@ def test_the_work_of_an_expansion_grows_with_the_length_of_the_text(unit: str) -
 
 
 @pytest.mark.parametrize("text", ["$(" * 3 + "A)", "$(A)$(", "$($$", "$(A)$$$(", ")$(", "$$)$$("])
+# (spec 13.4.1)
 def test_an_unclosed_reference_stays_as_text(text: str) -> None:
     expression = re.compile(r"\$(?:\$|\(([^)]*)\))")  # the rule of upstream in one expression, but quadratic
     expected = expression.sub(lambda found: "$" if found[1] is None else KNOWN.get(found[1], found[0]), text)
@@ -145,10 +148,12 @@ FROM_SECRET = EnvFromSource(secret_ref=SecretEnvSource(name="s"))
         pytest.param((), (), "service", id="services fill what is left"),
     ],
 )
+# (spec 13.2.1)
 def test_precedence(variables, origins, expected: str) -> None:
     assert env(*variables, origins=origins, sources=MAPS)["A"] == expected
 
 
+# (spec 13.2.1)
 def test_values_may_use_what_came_before_them() -> None:
     found = env(
         EnvVar(name="X", value="$(K) $(SVC) $(Y)"), EnvVar(name="Y", value="<$(X)>"), origins=(FROM_MAP,), sources=MAPS
@@ -156,6 +161,7 @@ def test_values_may_use_what_came_before_them() -> None:
     assert (found["X"], found["Y"]) == ("key 10.0.0.1 $(Y)", "<key 10.0.0.1 $(Y)>")
 
 
+# (spec 13.2.1)
 def test_a_prefix_stands_before_every_key() -> None:
     origin = EnvFromSource(prefix="P_", config_map_ref=ConfigMapEnvSource(name="m"))
     assert env(origins=(origin,), sources=MAPS)["P_K"] == "key"
@@ -178,6 +184,7 @@ def test_a_prefix_stands_before_every_key() -> None:
         ("status.podIPs", "10.0.0.7,fd00::7"),
     ],
 )
+# (spec 13.3.1)
 def test_fields(path: str, value: str) -> None:
     origin = EnvVarSource(field_ref=ObjectFieldSelector(field_path=path))
     assert env(EnvVar(name="F", value_from=origin), sources=MAPS)["F"] == value
@@ -200,12 +207,14 @@ def test_fields(path: str, value: str) -> None:
         ),
     ],
 )
+# (spec 13.3.2)
 def test_resources(selector: ResourceFieldSelector, value: str) -> None:
     own = ResourceRequirements(limits={"memory": "200"}, requests={"cpu": "250m"})
     origin = EnvVarSource(resource_field_ref=selector)
     assert env(EnvVar(name="R", value_from=origin), sources=MAPS, resources=own)["R"] == value
 
 
+# (spec 13.2.3)
 def test_a_written_value_wins_over_a_reference() -> None:
     origin = EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="nowhere", key="K"))
     assert env(EnvVar(name="X", value="own", value_from=origin))["X"] == "own"
@@ -237,18 +246,21 @@ def test_a_written_value_wins_over_a_reference() -> None:
         ),
     ],
 )
+# (spec 13.3.3)
 def test_a_missing_reference_is_refused_with_its_path(origin: EnvVarSource, place: str) -> None:
     with pytest.raises(ContainerRefusedError) as refused:
         env(EnvVar(name="X", value_from=origin), sources=MAPS)
     assert refused.value.path == f"$.spec.containers[0].env[0].valueFrom.{place}"
 
 
+# (spec 13.2.2)
 def test_an_optional_reference_that_leads_nowhere_leaves_the_variable_undefined() -> None:
     origins = (EnvFromSource(secret_ref=SecretEnvSource(name="none", optional=True)),)
     origin = EnvVarSource(secret_key_ref=SecretKeySelector(name="none", key="K", optional=True))
     assert env(EnvVar(name="X", value_from=origin), origins=origins) == {}
 
 
+# (spec 13.2.2)
 def test_a_missing_env_from_source_is_refused() -> None:
     with pytest.raises(ContainerRefusedError, match=r'envFrom\[0\].configMapRef: configmap "m" not found'):
         env(origins=(FROM_MAP,))
@@ -319,6 +331,7 @@ def from_file(key: str, optional: bool | None, file: FileText | None) -> str | N
         ("A", True, FileText(), None),
     ],
 )
+# (spec 13.3.4)
 def test_a_variable_comes_from_a_file(key: str, optional: bool | None, file: FileText, value: str | None) -> None:
     assert from_file(key, optional, file) == value
 

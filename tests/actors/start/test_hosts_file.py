@@ -35,14 +35,21 @@ ALIAS_LINES = "\n# Entries added by HostAliases.\n10.1.2.3\tfoo.local\tbar.local
         pytest.param({"host_aliases": ALIASES}, f"10.0.0.7\tweb\n{ALIAS_LINES}", id="hostAliases"),
     ],
 )
+# (spec 14.3.1)
 def test_14_3_managed_content(fields: dict[str, Any], lines: str) -> None:
     assert pod_hosts(pod("a", **fields), ("10.0.0.7",), "local") == MANAGED + lines
 
 
+def test_14_3_without_a_domain_of_the_cluster_the_name_keeps_its_last_dot() -> None:
+    assert pod_hosts(pod("a", subdomain="sub"), ("10.0.0.7",), "") == f"{MANAGED}10.0.0.7\tweb.sub.shop.svc.\tweb\n"
+
+
+# (spec 14.3.1)
 def test_14_3_one_line_for_each_address_of_the_pod() -> None:
     assert pod_hosts(pod("a"), ("10.0.0.7", "fd00::7"), "") == f"{MANAGED}10.0.0.7\tweb\nfd00::7\tweb\n"
 
 
+# (spec 14.3.2)
 def test_14_3_in_the_hosts_network_it_is_the_nodes_own_with_another_header() -> None:
     text = host_hosts(pod("a", host_network=True, host_aliases=ALIASES), "127.0.0.1 localhost\n")
     assert text == f"# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n{ALIAS_LINES}"
@@ -52,9 +59,11 @@ def test_14_3_in_the_hosts_network_it_is_the_nodes_own_with_another_header() -> 
 @pytest.mark.parametrize(
     ("host_network", "ips", "expected"), [(False, ("10.0.0.7",), True), (False, (), False), (True, (), True)]
 )
+# (spec 14.3.3)
 def test_14_3_a_pod_without_an_address_has_no_file(host_network: bool, ips: tuple[str, ...], expected: bool) -> None:
     assert has_hosts_file(pod("a", host_network=host_network), ips) is expected
 
 
+# (spec 16.2)
 def test_14_3_where_the_file_is() -> None:
     assert hosts_path("/var/lib/kubelet/", "uid-1") == "/var/lib/kubelet/pods/uid-1/etc-hosts"

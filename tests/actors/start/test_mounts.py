@@ -57,6 +57,7 @@ def data(**fields: Any) -> VolumeMount:
     return VolumeMount(name="data", mount_path="/d", **fields)
 
 
+# (spec 8.7.16)
 def test_a_mount_says_where_and_how() -> None:
     [made] = mounts(data(read_only=True, mount_propagation="HostToContainer"))
     assert (made.container_path, made.host_path, made.readonly) == ("/d", "/pods/data", True)
@@ -110,12 +111,14 @@ def test_volumes_that_the_agent_writes_are_mounted_read_only(sub_path: str | Non
     assert (made.host_path, made.readonly) == (host_path, True)
 
 
+# (spec 17.6.4)
 def test_17_6_mounts_of_a_pod_with_its_own_users_keep_the_owners_of_files() -> None:
     made = mounts(data(), hosts_file="/h", ids=IdRange(65536, 65536))
     mapping = (IDMapping(host_id=65536, container_id=0, length=65536),)
     assert [(each.uidMappings, each.gidMappings) for each in made] == [(mapping, mapping)] * 2
 
 
+# (spec 8.7.13)
 def test_an_image_is_mounted_by_name_and_read_only() -> None:
     [made] = mounts(VolumeMount(name="pictures", mount_path="/p", sub_path="usr/share"))
     assert made.image is not None
@@ -153,6 +156,7 @@ def test_kep_4639_a_runtime_that_would_mount_something_else_is_not_asked(
 
 
 @pytest.mark.parametrize(("handler", "able"), [("", True), ("kata", True), ("runsc", False)])
+# (spec 8.7.17)
 def test_kep_3857_each_handler_of_a_runtime_says_whether_it_can(handler: str, able: bool) -> None:
     assert mount_abilities(RUNTIME, handler).recursive_read_only is able
 
@@ -170,6 +174,7 @@ def test_kep_3857_each_handler_of_a_runtime_says_whether_it_can(handler: str, ab
         ("Enabled", True, True),
     ],
 )
+# (spec 8.7.17)
 def test_kep_3857_a_mount_is_read_only_with_all_below_where_the_runtime_can(
     asked: str | None, able: bool, recursive: bool
 ) -> None:
@@ -228,6 +233,7 @@ def test_parts_are_wanted_by_the_index_of_their_mount_and_nothing_is_made_in_wha
         pytest.param("$(TOP)", "", "must be relative", id="an absolute path is refused"),
     ],
 )
+# (spec 8.7.15, 13.4.2)
 def test_13_4_sub_path_expressions(expression: str, path: str, said: str) -> None:
     mount = data(sub_path_expr=expression)
     if said:

@@ -46,6 +46,7 @@ POD = Pod(
         ("spec.containers", None, None),
     ],
 )
+# (spec 13.3.1)
 def test_variables_and_files_offer_the_fields_they_can(field: str, variable: str | None, file: str | None):
     ips, host_ips = ("10.0.0.1", "fd00::1"), ("192.0.2.1",)
     if variable is None:
@@ -91,6 +92,7 @@ def test_no_labels_are_an_empty_file():
         ("requests.cpu", "c", "0", "0"),
     ],
 )
+# (spec 13.3.2)
 def test_an_amount_is_rounded_up_in_units_of_its_divisor(
     resource: str, container: str, divisor: str | None, expected: str
 ):

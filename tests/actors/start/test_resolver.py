@@ -44,12 +44,14 @@ NOTHING = DNSConfig()
         pytest.param(None, False, OF_CLUSTER, id="none given counts as ClusterFirst"),
     ],
 )
+# (spec 14.1.1)
 def test_14_1_dns_policy(policy: str | None, host_network: bool, expected: DNSConfig) -> None:
     it = pod("a", dns_policy=policy, host_network=host_network)
     assert form(it, HOST, CLUSTER).config == expected
     assert needs_host(it) is (policy != "None")
 
 
+# (spec 14.1.2)
 def test_14_1_without_a_domain_the_cluster_adds_no_searches_and_doubles_go() -> None:
     assert form(pod("a"), HOST, ClusterResolver(("10.96.0.10",))).config.searches == ("example.test",)
     doubled = Resolver(searches=("svc.cluster.local", "x", "x"))
@@ -65,6 +67,7 @@ def test_14_1_without_a_domain_the_cluster_adds_no_searches_and_doubles_go() -> 
         pytest.param({"dns_policy": "Default"}, False, id="not wanted"),
     ],
 )
+# (spec 14.1.3)
 def test_14_1_a_cluster_dns_that_is_wanted_and_missing_is_said_and_the_host_stands_in(
     fields: dict[str, Any], missing: bool
 ) -> None:
@@ -85,10 +88,12 @@ def test_14_1_a_cluster_dns_that_is_wanted_and_missing_is_said_and_the_host_stan
         pytest.param("\tnameserver\t::1\n", Resolver(("::1",)), id="white space"),
     ],
 )
+# (spec 14.1.4)
 def test_14_1_parser_of_resolv_conf(text: str, expected: Resolver) -> None:
     assert parse_resolv_conf(text) == expected
 
 
+# (spec 14.1.4)
 def test_14_1_a_nameserver_without_a_value_is_an_error() -> None:
     with pytest.raises(ResolverError, match="line 2"):
         parse_resolv_conf("search a\nnameserver\n")
@@ -97,10 +102,12 @@ def test_14_1_a_nameserver_without_a_value_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("ips", "server"), [((), "127.0.0.1"), (("192.0.2.1", "::2"), "127.0.0.1"), (("fd00::1",), "::1")]
 )
+# (spec 14.1.4)
 def test_14_1_without_a_file_the_node_resolves_for_itself(ips: tuple[str, ...], server: str) -> None:
     assert resolver_of_nobody(ips) == Resolver((server,), (".",))
 
 
+# (spec 14.1.5)
 def test_14_1_dns_config_is_appended_and_its_options_override() -> None:
     own = PodDNSConfig(
         nameservers=("1.2.3.4", "10.96.0.10"),
@@ -130,6 +137,7 @@ def test_14_1_options_keep_their_place_and_take_the_later_value() -> None:
         pytest.param(Resolver(tuple("abc"), tuple(map(str, range(32)))), 3, 32, "", id="all that fits"),
     ],
 )
+# (spec 14.1.6)
 def test_14_1_name_servers_and_searches_past_the_limits_are_left_out_with_a_warning(
     own: Resolver, servers: int, searches: int, said: str
 ) -> None:
@@ -150,5 +158,6 @@ def test_14_1_name_servers_and_searches_past_the_limits_are_left_out_with_a_warn
         pytest.param(tuple(f"{i}" * 250 for i in range(9)), "", 1, id="a long line"),
     ],
 )
+# (spec 14.1.6)
 def test_14_1_limits_of_the_nodes_own_file(searches: tuple[str, ...], domain: str, said: int) -> None:
     assert len(host_faults("/etc/resolv.conf", Resolver(searches=searches), domain)) == said

@@ -30,11 +30,13 @@ def needs(requests: dict[str, str] | None = None, limits: dict[str, str] | None 
 @pytest.mark.parametrize(
     ("milli", "shares"), [(0, 2), (1, 2), (100, 102), (1000, 1024), (256_000, 262_144), (999_999_999, 262_144)]
 )
+# (spec 3.8.5, 10.3.1)
 def test_shares(milli: int, shares: int) -> None:
     assert cpu_shares(milli) == shares
 
 
 @pytest.mark.parametrize(("milli", "quota"), [(0, 0), (1, 1000), (10, 1000), (500, 50_000), (2000, 200_000)])
+# (spec 3.8.5, 10.3.2)
 def test_quota(milli: int, quota: int) -> None:
     assert cpu_quota_us(milli) == quota
 
@@ -49,6 +51,7 @@ def test_quota(milli: int, quota: int) -> None:
         pytest.param(needs(limits={"memory": "1Gi"}), 2, 0, GIB, id="memory"),
     ],
 )
+# (spec 3.8.5)
 def test_container(resources: ResourceRequirements | None, shares: int, quota: int, memory: int) -> None:
     web = container("web", resources=resources)
     made = container_resources(pod(web), web, RULES)
@@ -60,6 +63,7 @@ def test_container(resources: ResourceRequirements | None, shares: int, quota: i
     )
 
 
+# (spec 3.8.7)
 def test_limits_of_the_pod_hold_for_those_without_their_own() -> None:
     web, db = container("web"), container("db", resources=needs(limits={"memory": "1Gi"}))
     whole = pod(web, db, resources=needs(limits={"cpu": "1", "memory": "2Gi"}))
@@ -68,6 +72,7 @@ def test_limits_of_the_pod_hold_for_those_without_their_own() -> None:
     assert container_resources(whole, db, RULES).cpu_quota == 100_000
 
 
+# (spec 3.8.6)
 def test_the_rules_of_the_node() -> None:
     web = container("web", resources=needs(limits={"cpu": "1"}))
     assert container_resources(pod(web), web, ResourceRules(cpu_quota=False)).cpu_quota == -1
@@ -105,6 +110,7 @@ SIDE = sidecar("s", resources=needs({"memory": "100Mi"}))
         pytest.param(pod(BURST, init=(SIDE,)), SIDE, 900, id="a sidecar is not killed before whom it serves"),
     ],
 )
+# (spec 10.6.3)
 def test_oom_score(the_pod: Pod, of: Container, score: int) -> None:
     assert oom_score(the_pod, of, 10 * GIB) == score
 
@@ -132,6 +138,7 @@ def test_the_sum_counts_what_runs_together() -> None:
     assert (total.cpu_shares, total.cpu_quota, total.memory_limit_in_bytes) == (3 * 1024, 300_000, 2 * GIB)
 
 
+# (spec 10.3.5)
 def test_one_container_without_a_limit_leaves_the_pod_without_one() -> None:
     total = pod_sum(pod(container("a", resources=needs(limits={"cpu": "1"})), "b"), RULES)
     assert (total.cpu_shares, total.cpu_quota, total.cpu_period) == (1024, 0, 0)
@@ -148,6 +155,7 @@ def test_one_container_without_a_limit_leaves_the_pod_without_one() -> None:
         pytest.param(needs(limits={"cpu": "3"}), {"cpu": "500m"}, 1024, id="a limit beside requests of containers"),
     ],
 )
+# (spec 3.9.2)
 def test_3_9_what_the_whole_pod_asks_for_takes_the_place_of_the_sum(
     whole: ResourceRequirements, of_each: dict[str, str] | None, shares: int
 ) -> None:
@@ -156,6 +164,7 @@ def test_3_9_what_the_whole_pod_asks_for_takes_the_place_of_the_sum(
     assert total.cpu_shares == shares
 
 
+# (spec 3.9.2, 10.3.8)
 def test_3_9_overhead_is_request_and_limit_of_the_sandbox() -> None:
     made = pod_overhead(pod("a", overhead={"cpu": "250m", "memory": "64Mi"}), ResourceRules())
     assert (made.cpu_shares, made.cpu_quota, made.cpu_period) == (256, 25_000, 100_000)
@@ -177,6 +186,7 @@ def test_3_9_overhead_is_request_and_limit_of_the_sandbox() -> None:
     ],
     ids=["burstable", "no limit", "NoSwap", "critical", "limit is request", "no memory", "guaranteed", "best effort"],
 )
+# (spec 9.8.3)
 def test_9_8_the_swap_limit_follows_class_and_requests(
     requests: dict[str, str], limits: dict[str, str], behaviour: bool, critical: bool, swap: int
 ) -> None:
@@ -209,6 +219,7 @@ def test_9_8_where_nobody_counts_what_is_swapped_nothing_is_said_of_it() -> None
     ],
     ids=["burstable", "nothing is kept", "up to what the node has", "guaranteed", "best effort"],
 )
+# (spec 10.3.9)
 def test_10_3_memory_that_is_kept_and_memory_that_is_slow(
     requests: dict[str, str], limits: dict[str, str], tiered: bool, expected: dict[str, int]
 ) -> None:
@@ -218,6 +229,7 @@ def test_10_3_memory_that_is_kept_and_memory_that_is_slow(
     assert {file: int(text) for file, text in said.items()} == expected
 
 
+# (spec 3.8.5)
 def test_10_3_huge_pages_of_every_size() -> None:
     one = container("a", resources=ResourceRequirements(limits={"hugepages-2Mi": "4Mi"}))
     rules = ResourceRules(page_sizes=(2**21, 2**30))
@@ -228,6 +240,7 @@ def test_10_3_huge_pages_of_every_size() -> None:
     assert container_resources(pod(one), one, ResourceRules()).hugepage_limits == ()
 
 
+# (spec 10.6.4)
 def test_10_6_pod_level_memory_beyond_the_containers_lowers_their_oom_scores() -> None:
     small, other = container("a", resources=ResourceRequirements(requests={"memory": "1Gi"})), container("b")
     whole = pod(small, other, resources=ResourceRequirements(requests={"memory": "5Gi"}))

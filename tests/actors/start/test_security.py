@@ -67,6 +67,7 @@ def secure(
         pytest.param(SecurityContext(run_as_user=0), PodSecurityContext(run_as_user=5), NAMED, 0, "", id="its own"),
     ],
 )
+# (spec 3.8.8)
 def test_user(own, whole, image: Image, uid: int | None, username: str) -> None:
     made = secure(own, whole, image)
     assert (made.run_as_user.value if made.run_as_user else None, made.run_as_username) == (uid, username)
@@ -89,6 +90,7 @@ def test_user(own, whole, image: Image, uid: int | None, username: str) -> None:
         pytest.param(5, NAMED, None, id="asked to be somebody"),
     ],
 )
+# (spec 3.8.9)
 def test_run_as_non_root(user: int | None, image: Image, reason: str | None) -> None:
     own = SecurityContext(run_as_non_root=True, run_as_user=user)
     if reason is None:
@@ -113,6 +115,7 @@ UNCONFINED, RUNTIME, LOCAL = ProfileType.Unconfined, ProfileType.RuntimeDefault,
         pytest.param("Localhost", None, False, LOCAL, "/root/seccomp/p/x.json", id="a file of the node"),
     ],
 )
+# (spec 17.4.1)
 def test_seccomp(own, whole, default: bool, kind: ProfileType, reference: str) -> None:
     def profile(name: str | None) -> SeccompProfile | None:
         return (
@@ -129,6 +132,7 @@ def test_seccomp(own, whole, default: bool, kind: ProfileType, reference: str) -
 
 
 @pytest.mark.parametrize("name", [None, "", "/etc/x", "../x", "a/../../x"])
+# (spec 17.4.1)
 def test_a_seccomp_profile_outside_the_directory_is_refused(name: str | None) -> None:
     with pytest.raises(ContainerRefusedError, match="localhostProfile"):
         secure(SecurityContext(seccomp_profile=SeccompProfile(type="Localhost", localhost_profile=name)))
@@ -150,6 +154,7 @@ NOTE = "container.apparmor.security.beta.kubernetes.io/web"
         pytest.param(None, "unconfined", "unconfined", id="the note says none"),
     ],
 )
+# (spec 17.4.2)
 def test_apparmor_is_told_in_both_fields(profile: AppArmorProfile | None, note: str | None, legacy: str) -> None:
     made = secure(SecurityContext(app_armor_profile=profile), annotations={NOTE: note} if note else {})
     assert made.apparmor_profile == legacy
@@ -157,16 +162,19 @@ def test_apparmor_is_told_in_both_fields(profile: AppArmorProfile | None, note: 
 
 
 @pytest.mark.parametrize(("allowed", "no_new"), [(None, False), (True, False), (False, True)])
+# (spec 17.4.3)
 def test_privileges_are_closed_only_on_request(allowed: bool | None, no_new: bool) -> None:
     assert secure(SecurityContext(allow_privilege_escalation=allowed)).no_new_privs is no_new
 
 
+# (spec 17.4.4)
 def test_paths_of_proc_are_hidden_unless_unmasked() -> None:
     assert (secure().masked_paths, secure().readonly_paths) == (MASKED_PATHS, READ_ONLY_PATHS)
     bare = secure(SecurityContext(proc_mount="Unmasked"))
     assert (bare.masked_paths, bare.readonly_paths) == ((), ())
 
 
+# (spec 3.8.8, 17.4.6)
 def test_the_rest_is_passed_on() -> None:
     own = SecurityContext(
         privileged=True,
@@ -185,6 +193,7 @@ def test_the_rest_is_passed_on() -> None:
     assert made.run_as_group == Int64Value(value=3)
 
 
+# (spec 17.4.5)
 def test_groups_are_those_of_the_pod_and_of_its_volumes_once() -> None:
     whole = PodSecurityContext(fs_group=2000, supplemental_groups=(1, 2000, 3), supplemental_groups_policy="Strict")
     assert supplemental_groups(whole) == (2000, 1, 3)
@@ -201,16 +210,19 @@ def test_groups_are_those_of_the_pod_and_of_its_volumes_once() -> None:
         pytest.param({"host_ipc": True}, POD, ALONE, NODE, id="the host's IPC"),
     ],
 )
+# (spec 3.9.4)
 def test_namespaces(fields: dict[str, Any], network: NamespaceMode, pid: NamespaceMode, ipc: NamespaceMode) -> None:
     made = namespaces(pod("a", **fields))
     assert (made.network, made.pid, made.ipc) == (network, pid, ipc)
 
 
+# (spec 3.9.4)
 def test_an_ephemeral_container_sees_the_processes_of_its_target() -> None:
     made = namespaces(pod("a"), EphemeralContainer(name="e", target_container_name="a"), "id-of-a")
     assert (made.pid, made.target_id) == (TARGET, "id-of-a")
 
 
+# (spec 3.9.3)
 def test_the_sandbox_is_confined_and_privileged_only_for_a_container_that_is() -> None:
     free: Container = container("a", security_context=SecurityContext(privileged=True))
     made = sandbox_security(pod("b", init=(free,)))
@@ -226,10 +238,12 @@ def test_a_user_namespace_that_cannot_be_given_is_refused_not_left_out() -> None
 
 
 @pytest.mark.parametrize("host_users", [None, True])
+# (spec 17.6.1)
 def test_host_users_nil_or_true_stays_among_the_users_of_the_host(host_users: bool | None) -> None:
     assert namespaces(pod("a", host_users=host_users), ids=IdRange(65536, 65536)).userns_options is None
 
 
+# (spec 17.6.1)
 def test_host_users_false_maps_users_and_groups_of_the_sandbox_and_of_each_container_alike() -> None:
     ids = IdRange(131072, 65536)
     mapping = (IDMapping(host_id=131072, container_id=0, length=65536),)
@@ -254,6 +268,7 @@ def test_host_users_false_maps_users_and_groups_of_the_sandbox_and_of_each_conta
         pytest.param(None, None, None, None, id="nobody says"),
     ],
 )
+# (spec 17.4.2)
 def test_apparmor_is_that_of_the_container_of_the_pod_or_of_the_annotation(
     whole: str | None, own: str | None, note: str | None, kind: ProfileType | None
 ) -> None:

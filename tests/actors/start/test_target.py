@@ -33,6 +33,7 @@ def test_the_target_is_the_newest_container_of_the_name() -> None:
         picture(seen("a", UNKNOWN)),
     ],
 )
+# (spec 3.7.3)
 def test_a_target_that_does_not_run_is_refused(observed: ObservedPod) -> None:
     with pytest.raises(ContainerRefusedError, match=r"ephemeralContainers\[0\]\.targetContainerName: container a"):
         target_id(LOOKS_AT_A, PATH, observed)

@@ -41,6 +41,7 @@ def test_while_nobody_answers_one_write_at_a_time_tries_it_and_afterwards_each_p
     assert "worst" in written[:2]
 
 
+# (spec 4.5.1)
 def test_a_refusal_is_tried_again_with_the_sweep_and_said_once(world: World, caplog: pytest.LogCaptureFixture):
     world.tell("web", ready())
     for _ in range(3):
@@ -50,11 +51,35 @@ def test_a_refusal_is_tried_again_with_the_sweep_and_said_once(world: World, cap
     assert caplog.text.count("is refused") == 1
 
 
+def test_a_pod_whose_status_breaks_the_server_is_tried_with_the_sweep_and_holds_up_nobody(
+    world: World, caplog: pytest.LogCaptureFixture
+):
+    """A pod that fills the API's limit has no room for its status: the API server answers 500."""
+    too_large = ApiError(500, "InternalError", "etcdserver: request is too large", "patch pods/status")
+    world.tell("small-0", ready())
+    world.accept()
+    world.tell("huge", ready())
+    for number in range(1, 30):
+        world.tell(f"small-{number}", ready())
+        while world.api.open_calls:
+            if world.api.open_calls[0][0].path.endswith("/huge/status"):
+                world.api.fail(too_large)
+                world.run()
+            else:
+                world.accept()
+        assert world.names()[-1] == f"small-{number}" or number % 10 == 0
+        world.run(SECOND_NS)
+    assert world.names().count("small-29") == 1
+    assert world.names().count("huge") == 3
+    assert caplog.text.count("the status of pod default/huge is refused: ") == 1
+
+
 ANOTHER = "Precondition failed: UID in precondition: uid-web, UID in object meta: another"
 CONTENTION = "the object has been modified; please apply your changes to the latest version and try again"
 
 
 @pytest.mark.parametrize("error", [ApiError(404, "NotFound", "", "patch"), ApiError(409, "Conflict", ANOTHER, "patch")])
+# (spec 4.5.5)
 def test_a_pod_that_is_gone_is_left_alone_until_it_is_seen_again(world: World, error: ApiError):
     world.tell("web", ready())
     world.api.fail(error)
@@ -78,6 +103,7 @@ def test_a_write_that_lost_against_others_is_made_again_though_what_they_wrote_w
     assert "refused" not in caplog.text
 
 
+# (spec 4.5.8)
 def test_a_status_overwritten_by_somebody_else_is_written_again(world: World):
     world.tell("web", ready())
     world.accept()
@@ -126,6 +152,7 @@ def test_a_write_whose_answer_was_lost_is_made_again(world: World):
     assert world.accept()["status"]["conditions"][0]["status"] == "False"
 
 
+# (spec 4.5.5)
 def test_another_pod_of_the_name_is_not_written_to_again(world: World):
     world.tell("web", ready())
     message = 'Pod "web" is invalid: metadata.uid: Invalid value: "uid-web": field is immutable'

@@ -12,6 +12,7 @@ from config.objects import PodStatus
 from tests.actors.status.written_pods import World, api_pod, ready
 
 
+# (spec 2.9.1, 4.5.10)
 def test_a_pod_to_be_deleted_goes_after_its_last_status_and_when_nothing_is_left_of_it(world: World):
     world.tell("web", ready(), deletion_timestamp="2026-11-21T00:00:00Z")
     world.accept()
@@ -31,6 +32,7 @@ def test_a_pod_to_be_deleted_goes_after_its_last_status_and_when_nothing_is_left
     assert len(world.api.calls) == 3
 
 
+# (spec 4.5.10)
 def test_a_pod_is_deleted_once_though_the_api_marks_it_before_it_goes(world: World):
     ending: dict[str, Any] = {"deletion_timestamp": "2026-11-21T00:00:00Z"}
     world.tell("web", PodStatus(phase="Succeeded"), final=True, deletion_grace_period_seconds=30, **ending)
@@ -48,6 +50,7 @@ def test_a_pod_is_deleted_once_though_the_api_marks_it_before_it_goes(world: Wor
     assert [call.method for call in world.api.calls] == ["PATCH", "DELETE"]
 
 
+# (spec 2.10.5)
 def test_a_pod_that_has_finished_goes_when_its_deletion_is_asked_for(world: World):
     world.tell("job", PodStatus(phase="Succeeded"), final=True)
     world.accept()

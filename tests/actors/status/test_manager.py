@@ -42,6 +42,7 @@ def ready(value: str, since: str | None) -> PodCondition:
         ("Succeeded", "Pending", None),
     ],
 )
+# (spec 4.5.2)
 def test_a_terminal_phase_is_the_end(before: str | None, computed: str | None, after: str | None):
     published = None if before is None else status(before)
     following = next_status(published, status(computed))
@@ -118,6 +119,7 @@ def test_workers_are_asked_to_tell_again_at_the_start(world: World):
     assert world.told == [StatusManagerStarted()]
 
 
+# (spec 4.5.1)
 def test_versions_count_changes_not_messages(world: World, caplog: pytest.LogCaptureFixture):
     with caplog.at_level("DEBUG", logger="actorlet"):
         for phase in ("Pending", "Pending", "Running", "Running"):

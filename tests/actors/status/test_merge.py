@@ -42,6 +42,7 @@ def test_a_disruption_is_kept_from_the_api_and_taken_from_the_worker_where_it_sa
     assert [each.reason for each in ended.conditions] == ["TerminationByKubelet"]
 
 
+# (spec 4.5.11)
 def test_a_pod_is_called_disrupted_once_nothing_of_it_runs():
     own = PodStatus(phase="Failed", conditions=(condition("Ready"), condition("DisruptionTarget")))
     assert types(status_to_write(own, PodStatus(phase="Running"), nothing_runs=False)) == {"Ready": "True"}
@@ -57,6 +58,7 @@ def test_fields_of_the_scheduler_and_of_claims_are_never_ours():
     assert (written.start_time, written.qos_class) == ("1", "Burstable")
 
 
+# (spec 4.5.6)
 def test_a_pod_has_not_ended_before_the_last_of_its_containers():
     api = PodStatus(phase="Running", message="m")
     computed = PodStatus(phase="Failed", reason="Evicted", conditions=(condition("Ready", "False"),))
@@ -71,6 +73,7 @@ def test_a_phase_that_the_api_shows_as_terminal_stays_terminal():
     assert status_to_write(computed, PodStatus(phase="Failed"), nothing_runs=False).phase == "Failed"
 
 
+# (spec 4.5.6)
 def test_a_pod_that_has_ended_is_not_ready():
     computed = PodStatus(phase="Succeeded", conditions=(condition("Ready"), condition("ContainersReady")))
     written = status_to_write(computed, PodStatus(phase="Running"), nothing_runs=True)
@@ -105,6 +108,7 @@ def test_an_empty_last_state_is_no_difference():
         PodStatus(phase="Failed", conditions=(condition("Ready", "False"), condition("DisruptionTarget"))),
     ],
 )
+# (spec 4.5.4)
 def test_nothing_is_wanted_once_the_api_shows_the_wanted_status(api: PodStatus, phase: str, nothing_runs: bool):
     mine = (condition("Ready"), condition("DisruptionTarget", reason="TerminationByKubelet"))
     computed = PodStatus(phase=phase, qos_class="Guaranteed", start_time="2026-01-02T00:00:00Z", conditions=mine)

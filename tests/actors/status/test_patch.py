@@ -62,6 +62,7 @@ READY = condition("Ready")
         ),
     ],
 )
+# (spec 4.5.5)
 def test_a_status_patch_has_only_the_differences(api: PodStatus | None, wanted: PodStatus, changes: dict[str, Any]):
     assert as_json(status_patch("u1", api, wanted)) == {"metadata": {"uid": "u1"}, "status": changes}
 
@@ -75,6 +76,7 @@ def test_statuses_of_containers_are_written_as_a_whole():
     ]
 
 
+# (spec 4.5.4)
 def test_equal_statuses_need_no_write_and_what_others_own_is_not_taken_away():
     api = PodStatus(phase="Running", conditions=(READY, condition("example.com/theirs")))
     assert status_patch("u1", api, api) is None

@@ -76,6 +76,7 @@ def test_an_alarm_that_rings_while_the_mailbox_is_full_is_heard(monkeypatch: pyt
     world.system.stop()
 
 
+# (spec 4.5.1)
 def test_changes_during_a_write_become_one(world: World):
     world.tell("web", ready())
     for phase in ("False", "True", "False"):

@@ -17,6 +17,7 @@ from tests.actors.manual_api import unreachable
 from tests.actors.status.written_pods import SECOND_NS, SOON_NS, World, api_pod, ready
 
 
+# (spec 1.6.1, 4.5.7)
 def test_the_status_of_a_static_pod_is_written_to_its_mirror(world: World):
     world.tell("static", ready(), source="file")
     world.run(2 * ON_ITS_WAY_NS)
@@ -85,6 +86,7 @@ def test_a_static_pod_runs_again_whose_mirror_shows_that_it_failed_before_the_bo
     assert json.loads(world.api.calls[-1].body or b"")["status"]["phase"] == "Running"
 
 
+# (spec 4.5.10)
 def test_a_static_pod_is_never_deleted_here(world: World):
     world.tell("static", PodStatus(phase="Succeeded"), final=True, source="file")
     mirror = api_pod("static", deletion_timestamp="2026-11-21T00:00:00Z", status=PodStatus(phase="Succeeded"))

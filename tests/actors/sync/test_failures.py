@@ -60,6 +60,7 @@ def test_a_restart_keeps_the_workers_and_asks_for_everything_again(world: World)
     assert sorted(world.told.lives) == ["1", "2"]
 
 
+# (spec 1.5.2)
 def test_after_a_restart_no_pod_ends_before_the_sources_have_reported(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1")))
@@ -206,6 +207,7 @@ def test_a_worker_that_waits_for_its_restart_learns_what_it_had_published(world:
         (Operation.RECONCILE, UPDATE, UPDATE),
     ],
 )
+# (spec 2.6.2)
 def test_spec_2_6_updates_that_wait_are_one_in_the_newest_form(
     waiting: Operation, newer: Operation, merged: Operation
 ) -> None:

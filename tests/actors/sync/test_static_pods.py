@@ -29,6 +29,7 @@ def test_static_pods_wait_for_no_other_source(worlds: list[World]):
     assert world.workers() == ["1"]
 
 
+# (spec 2.6.18)
 def test_spec_2_6_static_pods_of_one_name_run_one_after_another_in_the_order_of_their_coming(world: World):
     world.ready()
     world.tell(*(changed(ADD, pod(uid, "web")) for uid in ("1", "2", "3")))
@@ -67,6 +68,7 @@ def test_spec_2_6_a_pod_that_the_runtime_still_runs_under_the_name_ends_first(wo
 # --- orphans and housekeeping ---------------------------------------------------------------------------------------
 
 
+# (spec 2.6.5, 2.10.2)
 def test_spec_2_6_an_orphan_is_ended_once_every_source_has_spoken(worlds: list[World]):
     world = World(SOURCE_FILE, SOURCE_API)
     worlds.append(world)
@@ -83,6 +85,7 @@ def test_a_desired_pod_is_no_orphan(world: World):
     assert "TerminatePod" not in world.said("1")
 
 
+# (spec 2.3.4)
 def test_known_pods_are_reported_once_all_sources_have_spoken_and_then_every_minute(worlds: list[World]):
     world = World(SOURCE_FILE, SOURCE_API)
     worlds.append(world)

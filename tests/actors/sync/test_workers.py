@@ -31,6 +31,7 @@ from tests.actors.sync.worlds import (
 )
 
 
+# (spec 2.3.1, 2.6.1)
 def test_spec_2_6_a_desired_pod_has_one_worker_that_is_told_of_the_runtime_and_of_each_form(world: World):
     world.ready()
     forms = pod("1", static=False), pod("1", "renamed", static=False)
@@ -79,6 +80,7 @@ def test_only_a_worker_that_begins_at_once_is_told_of_the_cluster(world: World):
     assert told == [True, False], "what is told to one that waits to begin again may be old by then"
 
 
+# (spec 2.4.3, 2.10.1)
 def test_a_pod_that_is_removed_ends_and_is_forgotten_by_everybody(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1")))
@@ -100,6 +102,7 @@ def test_known_pods_are_reported_only_once_all_sources_and_the_runtime_have_answ
     assert kept == [KnownPods(frozenset({"1"}))]
 
 
+# (spec 2.6.11, 2.10.1)
 def test_spec_2_6_a_uid_that_comes_back_while_its_worker_ends_starts_anew_after_that(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1")))
@@ -124,6 +127,7 @@ def test_a_pod_that_went_and_came_back_before_anybody_looked_goes_on(world: Worl
     assert "TerminatePod" not in world.said("1")
 
 
+# (spec 2.6.19)
 def test_spec_2_6_a_pod_that_comes_back_and_goes_again_before_its_worker_ended_does_not_start(world: World):
     world.ready()
     world.tell(changed(ADD, pod("1")))
@@ -155,6 +159,7 @@ def test_a_pod_that_leaves_the_api_while_it_still_ends_is_written_to_no_more(wor
     assert world.kept["status_manager"] == [PodLeftApi("1")]
 
 
+# (spec 2.4.4)
 def test_status_changes_of_others_reach_the_status_manager_and_the_worker_if_relevant(world: World):
     def shown(**status: Any) -> Pod:
         return msgspec.structs.replace(pod("1", static=False), status=PodStatus(**status))

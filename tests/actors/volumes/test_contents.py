@@ -320,6 +320,7 @@ def test_content_that_grows_too_large_leaves_the_old_to_a_running_pod_and_warns(
     assert world.system.stop()
 
 
+# (spec 8.7.9)
 def test_an_optional_object_that_goes_leaves_an_empty_volume(world: World):
     world.cluster.objects[CFG] = ConfigMap(data={"a": "x"})
     world.start(pod_with(OPTIONAL))

@@ -224,6 +224,7 @@ OPTIONAL = (VolumeProjection(config_map=ConfigMapProjection(name="cfg", optional
         ),
     ],
 )
+# (spec 8.7.9)
 def test_a_missing_object_refuses_the_volume_unless_it_is_optional(
     volume: Volume, answers: Answers, expected: Payload | str
 ):
@@ -256,6 +257,7 @@ def test_one_volume_that_is_refused_does_not_concern_the_others():
     assert list(contents.refusals) == ["v"]
 
 
+# (spec 8.3.1)
 def test_only_what_is_mounted_is_wanted_and_each_thing_once():
     volumes = (config_map(), Volume(name="w", projected=projected(token(), ROOT_CA, token("other")).projected))
     assert wants_of(pod(*volumes)) == Wants((CFG,), (TOKEN,))
@@ -280,6 +282,7 @@ def test_only_what_is_mounted_is_wanted_and_each_thing_once():
         (None, None, 777, VolumeFile(b"jwt", 0o600)),
     ],
 )
+# (spec 8.7.11)
 def test_a_token_belongs_to_the_user_of_all_containers(
     of_pod: int | None, of_container: int | None, group: int | None, expected: VolumeFile
 ):
@@ -288,6 +291,7 @@ def test_a_token_belongs_to_the_user_of_all_containers(
     assert of(projected(token(), default_mode=0o640), context=context, security_context=own) == {"token": expected}
 
 
+# (spec 8.7.11)
 def test_containers_of_several_users_have_none_in_common():
     def container(user: int | None) -> Container:
         return Container(name=f"c{user}", security_context=SecurityContext(run_as_user=user))

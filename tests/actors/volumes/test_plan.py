@@ -99,6 +99,7 @@ STAGE, DEVICE = (Do.STAGE, Device("d")), Device("d")
         (NOWHERE, {"directory": MADE}, None, None),
     ],
 )
+# (spec 8.4.1)
 def test_a_volume_is_made_after_its_directory_and_its_device(
     volume: DesiredVolume, lives: dict[str, ThingLife], expected: tuple[Do, Any] | None, busy: Any
 ):
@@ -233,5 +234,6 @@ def test_a_device_that_is_not_known_needs_nothing():
     assert plan_device("d", False, ActualWorld(), NOW_NS) == DONE
 
 
+# (spec 8.1.1)
 def test_back_off_doubles_to_its_maximum():
     assert [back_off_ns(n) / SECOND_NS for n in (0, 1, 2, 7, 8, 100)] == [0.5, 1, 2, 64, 122, 122]

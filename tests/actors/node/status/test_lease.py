@@ -50,6 +50,7 @@ def world() -> Iterator[World]:
     assert world.system.stop()
 
 
+# (spec 9.6.1)
 def test_a_lease_is_made_and_renewed_every_ten_seconds_with_one_call(world: World) -> None:
     world.start()
     assert world.calls() == ["get", "create"]
@@ -69,6 +70,7 @@ def test_a_lease_of_an_earlier_life_is_renewed_at_once(world: World) -> None:
     assert world.shown["spec"]["leaseDurationSeconds"] == 40
 
 
+# (spec 9.6.2)
 def test_the_node_becomes_the_owner_when_it_is_known(world: World) -> None:
     world.start()
     assert "ownerReferences" not in world.shown["metadata"]
@@ -91,6 +93,7 @@ def test_a_call_that_hangs_does_not_stop_the_next(world: World) -> None:
     assert world.shown["spec"]["renewTime"] > before
 
 
+# (spec 9.6.3)
 def test_a_conflicting_lease_write_is_read_and_overwritten_in_the_same_renewal(world: World) -> None:
     world.start()
     world.api.put(PATH, {**world.shown, "spec": {**world.shown["spec"], "holderIdentity": "x"}})

@@ -23,6 +23,7 @@ from tests.actors.recorders import Recorder
 # --- what others do to the object -------------------------------------------------------------------------------------
 
 
+# (spec 9.3.3)
 def test_a_node_that_is_cordoned_says_so_and_those_who_listen_hear_of_it(world: World) -> None:
     world.start()
     world.heard.clear()
@@ -61,6 +62,17 @@ def test_conditions_labels_and_addresses_of_others_are_left_alone(world: World) 
     assert world.condition("DiskPressure")["status"] == "True"
     assert world.condition("NetworkUnavailable") == foreign
     assert world.shown["metadata"]["labels"]["mine"] == "x"
+
+
+@pytest.mark.parametrize("wrong", [{"kubernetes.io/os": "dummyOS", "kubernetes.io/arch": "dummyArch"}, {}])
+def test_os_and_arch_are_set_right_at_the_next_look(world: World, wrong: dict[str, str]) -> None:
+    world.start()
+    metadata = world.shown["metadata"]
+    right = {name: metadata["labels"][name] for name in ("kubernetes.io/os", "kubernetes.io/arch")}
+    others = {name: value for name, value in metadata["labels"].items() if name not in right}
+    change(world, metadata={**metadata, "labels": {**others, "mine": "x", **wrong}})
+    world.run(11 * SECOND_NS)
+    assert world.shown["metadata"]["labels"] == {**others, "mine": "x", **right}
 
 
 def test_a_follower_is_told_the_node_at_once_and_then_its_changes_without_heartbeats(world: World) -> None:

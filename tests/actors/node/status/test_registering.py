@@ -28,6 +28,7 @@ from tests.actors.node.status.worlds import (
 # --- registering ------------------------------------------------------------------------------------------------------
 
 
+# (spec 9.1.1)
 def test_a_node_whose_runtime_is_well_is_registered_ready_in_one_write(world: World) -> None:
     world.start()
     assert [call.verb for call in world.api.calls] == ["list nodes", "create nodes n"]
@@ -53,6 +54,7 @@ def test_a_node_whose_runtime_is_well_is_registered_ready_in_one_write(world: Wo
     assert event.message == "Node n status is now: NodeHasSufficientMemory"
 
 
+# (spec 2.2.3, 9.2.4)
 def test_a_node_is_ready_as_soon_as_its_runtime_is(world: World) -> None:
     world.start(well=False)
     assert world.ready == "False"
@@ -89,6 +91,7 @@ def test_a_part_that_begins_anew_takes_ready_from_no_node(world: World) -> None:
     assert world.ready == "True"
 
 
+# (spec 9.1.1)
 def test_a_dead_api_server_is_tried_again_more_and_more_slowly_until_it_is_back(world: World) -> None:
     world.api.go_down()
     world.start()
@@ -101,6 +104,7 @@ def test_a_dead_api_server_is_tried_again_more_and_more_slowly_until_it_is_back(
     assert world.ready == "True"
 
 
+# (spec 9.1.2)
 def test_a_node_that_exists_is_set_right_in_one_write_and_keeps_what_others_gave_it(world: World) -> None:
     world.api.put(PATH, existing(capacity={"example.com/gpu": "2", "cpu": "1"}))
     world.start()
@@ -150,6 +154,7 @@ def test_a_node_that_may_not_be_created_uses_the_one_somebody_made(world: World)
     assert world.ready == "True"
 
 
+# (spec 9.1.5)
 def test_a_node_that_is_not_to_register_waits_for_its_object(worlds: list[World]) -> None:
     world = made(worlds, register_node=False)
     world.start()
@@ -158,7 +163,7 @@ def test_a_node_that_is_not_to_register_waits_for_its_object(worlds: list[World]
     world.api.put(PATH, existing())
     world.run(11 * SECOND_NS)
     assert world.ready == "True"
-    assert "kubernetes.io/os" not in world.shown["metadata"]["labels"]
+    assert "kubernetes.io/hostname" not in world.shown["metadata"]["labels"], "it is not registered"
 
 
 # --- the machine ------------------------------------------------------------------------------------------------------

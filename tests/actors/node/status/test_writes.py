@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from actors.messages.devices import DeviceAmountsObserved
 from actors.messages.node import (
     ImagesChanged,
     NodePressureObserved,
@@ -11,6 +12,7 @@ from actors.messages.node import (
     VolumesInUseObserved,
 )
 from actors.messages.pods import RuntimeStateObserved
+from config.frozen_map import FrozenMap
 from runtime.cri.messages import Image
 from tests.actors.node.status.worlds import (
     MINUTE_NS,
@@ -23,6 +25,7 @@ from tests.actors.node.status.worlds import (
 )
 
 
+# (spec 9.2.1)
 def test_nothing_is_written_while_nothing_changes_until_it_is_time_to_report(world: World) -> None:
     world.start()
     transition = world.condition("Ready")["lastTransitionTime"]
@@ -38,6 +41,7 @@ def test_nothing_is_written_while_nothing_changes_until_it_is_time_to_report(wor
     assert ready["lastTransitionTime"] == transition < ready["lastHeartbeatTime"]
 
 
+# (spec 9.2.1)
 def test_a_change_is_one_write_at_the_next_look(world: World) -> None:
     world.start()
     world.host.root_disk_bytes *= 2
@@ -61,6 +65,7 @@ def test_pressure_and_trouble_are_written_at_once_and_taken_back(world: World) -
     assert world.reasons()[-2:] == ["NodeHasSufficientMemory", "NodeReady"]
 
 
+# (spec 2.1.1, 2.12.1)
 def test_a_runtime_that_is_down_makes_the_node_unready_after_thirty_seconds(world: World) -> None:
     world.start()
     world.node.tell(RuntimeStateObserved("connection refused", "not known", "", world.dispatcher.now_ns()))
@@ -75,6 +80,7 @@ def test_a_runtime_that_is_down_makes_the_node_unready_after_thirty_seconds(worl
     assert world.ready == "True"
 
 
+# (spec 2.1.2, 2.5.5)
 def test_a_runtime_that_cannot_be_listed_makes_the_node_unready_after_three_minutes(world: World) -> None:
     world.start()
     world.dispatcher.run_for(178 * SECOND_NS)
@@ -107,6 +113,7 @@ def test_images_that_cannot_be_listed_stay_as_they_were(world: World) -> None:
     assert world.shown["status"]["images"] == [{"names": ["nginx:1"], "sizeBytes": 10}]
 
 
+# (spec 9.3.3)
 def test_a_reboot_is_an_event(world: World) -> None:
     world.api.put(PATH, existing(nodeInfo={"bootID": "an older one"}))
     world.start()
@@ -122,6 +129,20 @@ def test_attached_volumes_in_use_are_named(world: World) -> None:
     world.node.tell(VolumesInUseObserved(("b", "a")))
     world.run(11 * SECOND_NS)
     assert world.shown["status"]["volumesInUse"] == ["a", "b"]
+
+
+# (spec 9.5)
+def test_devices_of_plugins_are_published_soon_and_those_of_others_are_kept(world: World) -> None:
+    world.start()
+    status = world.shown["status"]
+    others = {"other.example/thing": "3"}
+    change(world, status={**status, "capacity": {**status["capacity"], **others}})
+    gpu, nic = "vendor.example/gpu", "vendor.example/nic"
+    world.node.tell(DeviceAmountsObserved(FrozenMap({gpu: 4, nic: 0}), FrozenMap({gpu: 3, nic: 0})))
+    world.run(5 * SECOND_NS)
+    shown = world.shown["status"]
+    assert [shown["capacity"][name] for name in (gpu, nic, "other.example/thing")] == ["4", "0", "3"]
+    assert [shown["allocatable"][name] for name in (gpu, nic, "other.example/thing")] == ["3", "0", "3"]
 
 
 def test_volumes_in_use_of_an_earlier_agent_stay_listed_until_the_list_is_complete(world: World) -> None:

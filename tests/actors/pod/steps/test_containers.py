@@ -40,6 +40,7 @@ def started(
     return names
 
 
+# (spec 3.6.6)
 def test_ephemeral_containers_come_first_and_then_init_containers(monkeypatch: pytest.MonkeyPatch):
     assert started(Bench(), monkeypatch) == list(NAMES)
 
@@ -48,6 +49,7 @@ def test_nothing_is_started_without_a_sandbox(monkeypatch: pytest.MonkeyPatch):
     assert started(Bench(), monkeypatch, place=None) == []
 
 
+# (spec 2.7.9)
 def test_a_container_that_fails_to_start_holds_up_no_other(monkeypatch: pytest.MonkeyPatch):
     assert started(Bench(), monkeypatch, fails="first") == list(NAMES)
 

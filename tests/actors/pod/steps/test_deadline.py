@@ -23,6 +23,7 @@ from tests.actors.pod_pictures import SECOND_NS, pod
         pytest.param(60, 60, DEADLINE_EXCEEDED, id="at its deadline"),
     ],
 )
+# (spec 2.11.1)
 def test_the_deadline_forces_the_status_and_lets_the_pass_go_on(
     allowed_s: int | None, active_s: int | None, forced: Forced
 ):

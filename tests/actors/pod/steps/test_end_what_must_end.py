@@ -23,6 +23,7 @@ KILL = Kill("app-0", "app", KillCause.LIVENESS, APP)
         pytest.param(PodActions(kill_pod=True), PassWait, {"app"}, id="the pod: not over before its containers are"),
     ],
 )
+# (spec 3.6.2)
 def test_containers_are_asked_to_end(actions: PodActions, kind: type[Outcome], ending: set[str]):
     bench = Bench()
     this = bench.passing(pod(APP), observed=picture(seen("app")), actions=actions)

@@ -43,6 +43,7 @@ WAITS = PassWait(
         pytest.param(PLACE, (), {"image_gc": None}, CONTINUE, id="nobody removes images"),
     ],
 )
+# (spec 3.7.1)
 def test_containers_wait_for_the_leases(
     place: StartPlace | None, answers: tuple[Message, ...], services: dict[str, Any], expected: Outcome
 ):

@@ -22,6 +22,7 @@ from tests.actors.pod_pictures import pod
         pytest.param(pod("app", status=PodStatus(phase="Failed")), WAIT, "Failed", id="a final phase stays"),
     ],
 )
+# (spec 2.7.1)
 def test_a_look_publishes_what_it_shows(web: Pod, expected: Outcome, phase: str):
     bench = Bench()
     bench.tell(PodAdmitted())

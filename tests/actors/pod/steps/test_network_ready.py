@@ -28,6 +28,7 @@ NOT_READY = PassWait(
         pytest.param("no plugin", True, CONTINUE, id="the host's network is there"),
     ],
 )
+# (spec 2.7.2)
 def test_a_pod_waits_for_the_network(network_error: str, host_network: bool | None, expected: Outcome):
     bench = Bench()
     bench.parts.view.runtime_observed(RuntimeStateObserved("", network_error))

@@ -26,6 +26,7 @@ def restarted(bench: Bench, desired: Pod, given: Pod) -> None:
     bench.outcome(bench.step_of(PodResize), desired)
 
 
+# (spec 4.6.2)
 def test_conditions_of_an_earlier_life_stay_until_the_node_has_decided():
     bench, desired = Bench(ResizePod), asking_for("100", PodStatus(conditions=(WAITS,)))
     restarted(bench, desired, asking_for("1"))

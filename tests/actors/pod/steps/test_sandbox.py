@@ -68,12 +68,23 @@ def test_a_sandbox_waits_for_what_it_is_made_of(web: Pod, answers: tuple[Message
         ),
     ],
 )
+# (spec 3.6.4)
 def test_a_sandbox_that_cannot_be_made_is_refused_with_its_reason(web: Pod, answer: Message, why: str):
     found = outcome(Bench(), web, PodAdmitted(), answer)
     assert isinstance(found, Refuse)
     assert found.reason == "FailedCreatePodSandBox"
     assert why in found.message
     assert found.event == f"Failed to create pod sandbox: {found.message}"
+
+
+# (spec 3.6.4)
+def test_the_event_of_a_refused_sandbox_begins_with_upstreams_words_and_ends_with_the_field():
+    long = pod(APP, hostname="n" * 60, subdomain="sub", set_hostname_as_fqdn=True)
+    found = outcome(Bench(), long, PodAdmitted())
+    assert isinstance(found, Refuse)
+    words = "Failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster domain, FQDN nnn"
+    assert found.event.startswith(words)
+    assert found.event.endswith(" characters requested) ($.spec.setHostnameAsFQDN)")
 
 
 def test_a_runtime_class_that_is_not_there_is_refused():

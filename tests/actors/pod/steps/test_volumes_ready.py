@@ -40,6 +40,7 @@ THEN = "they are tried again without an end; its containers are started after th
         ),
     ],
 )
+# (spec 2.7.6)
 def test_a_pod_waits_for_its_volumes(answers: tuple[Message, ...], expected: Outcome):
     bench = Bench(PrepareVolumes)
     this = bench.passing(pod("app"))

@@ -165,6 +165,7 @@ def test_10_2_a_pod_is_told_its_cgroup_when_that_is_there(scene: Scene) -> None:
     assert scene.warnings() == []
 
 
+# (spec 10.1.5)
 def test_10_2_the_runtime_says_who_manages_cgroups() -> None:
     scene = Scene(cgroup_driver=CgroupDriver.SYSTEMD).start()
     assert scene.ask(asking("a-1")) == [PodAdmitted("kubepods-burstable-poda_1.slice")]
@@ -233,6 +234,7 @@ def silent(code: StatusCode) -> FaultPlan:
     return FaultPlan(calls={"RuntimeConfig": CallFaults(fail=1.0, codes=(code,))})
 
 
+# (spec 10.1.5)
 def test_10_1_where_the_runtime_will_not_say_it_the_configuration_does() -> None:
     scene = Scene(CgroupPlan("n1", driver=SYSTEMD), faults=silent(StatusCode.UNIMPLEMENTED)).start()
     assert scene.ask(asking("a")) == [PodAdmitted("kubepods-burstable-poda.slice")]
@@ -248,6 +250,7 @@ def test_10_1_a_runtime_that_is_away_is_waited_for() -> None:
     assert scene.ask(asking("a"))[-1] == PodAdmitted("/kubepods/burstable/poda")
 
 
+# (spec 10.4.1)
 def test_10_4_tiers_follow_their_pods_all_of_them_together(scene: Scene) -> None:
     for number in range(100):
         scene.ask(asking(f"p{number}", "100m"))
@@ -274,6 +277,7 @@ def test_many_pods_that_come_together_are_few_calls(scene: Scene) -> None:
     assert scene.handled_by_actor() <= 100 + 20
 
 
+# (spec 2.9.1, 10.7.1)
 def test_10_7_the_cgroup_of_a_pod_is_removed_when_nothing_of_it_runs(scene: Scene) -> None:
     desired = asking("a")
     scene.ask(desired)
@@ -285,6 +289,7 @@ def test_10_7_the_cgroup_of_a_pod_is_removed_when_nothing_of_it_runs(scene: Scen
     ) == 1
 
 
+# (spec 10.7.1)
 def test_10_7_a_failed_cgroup_removal_is_tried_again(scene: Scene) -> None:
     desired = asking("a")
     scene.ask(desired)
@@ -296,6 +301,7 @@ def test_10_7_a_failed_cgroup_removal_is_tried_again(scene: Scene) -> None:
     assert not scene.there(desired)
 
 
+# (spec 1.5.2, 2.10.4)
 def test_10_7_cgroups_of_unknown_pods_are_removed_once_every_source_has_reported() -> None:
     scene = Scene()
     for name in ("podold", "podvolumes", "podknown"):
@@ -359,6 +365,7 @@ def test_without_the_rights_pods_run_outside_and_it_is_said_once_until_there_are
     assert scene.reasons()[-1] == "NodeAllocatableEnforced"
 
 
+# (spec 2.7.4)
 def test_2_7_a_pod_whose_cgroup_cannot_be_made_says_so_once_and_is_tried_again(scene: Scene) -> None:
     scene.tree.refused = "poda"
     told = scene.ask(asking("a"))
@@ -371,6 +378,7 @@ def test_2_7_a_pod_whose_cgroup_cannot_be_made_says_so_once_and_is_tried_again(s
     assert told[-1] == PodAdmitted("/kubepods/burstable/poda")
 
 
+# (spec 10.5.2)
 def test_10_5_the_limits_of_all_pods_and_of_what_is_reserved() -> None:
     plan = CgroupPlan(
         "n1",
@@ -414,12 +422,14 @@ def test_10_2_without_tiers_the_runtime_is_told_the_root() -> None:
     assert Scene(CgroupPlan("n1", per_qos=False, enforced=())).start().ask(asking("a")) == [PodAdmitted()]
 
 
+# (spec 10.1.3)
 def test_10_1_a_root_that_does_not_exist_is_not_made() -> None:
     scene = Scene(CgroupPlan("n1", root="/own")).start()
     assert scene.ask(asking("a")) == [PodAdmitted(outside=True)]
     assert "the cgroup /own does not exist" in scene.warnings()[0]
 
 
+# (spec 10.6.1)
 def test_10_6_processes_are_moved_where_they_belong_each_minute() -> None:
     scene = Scene(CgroupPlan("n1", kubelet_cgroups="/agent", system_cgroups="/system")).start()
     scene.dispatcher.run_for(MINUTE_NS)
@@ -436,6 +446,7 @@ def test_an_actor_that_fails_forgets_no_pod_of_a_tier(scene: Scene) -> None:
     assert scene.there(asking("a"))
 
 
+# (spec 11.7.3)
 def test_11_7_every_operation_is_timed(scene: Scene) -> None:
     scene.ask(asking("a"))
     scene.end("a")

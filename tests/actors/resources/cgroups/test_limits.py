@@ -75,11 +75,13 @@ HALF = {"cpu": "500m", "memory": "512Mi"}
         ),
     ],
 )
+# (spec 10.3.5)
 def test_10_3_pods(containers: list[Any], fields: dict[str, Any], expected: tuple[int, int, int]) -> None:
     desired = pod(*containers, **fields)
     assert seen(limits_of(desired, CgroupRules())) == expected
 
 
+# (spec 10.3.6)
 def test_10_3_a_quota_is_switched_off_for_the_node() -> None:
     limits = limits_of(pod(app(requests=FULL, limits=FULL)), CgroupRules(cpu_quota=False))
     assert limits.cpu_quota_us == -1
@@ -87,16 +89,19 @@ def test_10_3_a_quota_is_switched_off_for_the_node() -> None:
 
 
 @pytest.mark.parametrize(("limit", "written"), [(-1, -1), (0, -1), (100, 100)])
+# (spec 10.3.7)
 def test_10_3_processes(limit: int, written: int) -> None:
     assert limits_of(pod("app"), CgroupRules(pids_limit=limit)).pids == written
 
 
+# (spec 10.3.4)
 def test_10_3_huge_pages_of_every_size() -> None:
     desired = pod(app(requests={"hugepages-2Mi": "4Mi", **FULL}, limits={"hugepages-2Mi": "4Mi", **FULL}))
     assert limits_of(desired, CgroupRules(page_sizes=PAGES)).huge_pages == {2**21: 2**22, 2**30: 0}
 
 
 @pytest.mark.parametrize(("milli", "shares"), [(0, 2), (1, 2), (1500, 1536), (1_000_000, 262_144)])
+# (spec 10.4.1)
 def test_10_4_tiers(milli: int, shares: int) -> None:
     tiers = tier_limits(TierDemand(5000), TierDemand(milli), CgroupRules(page_sizes=PAGES))
     assert tiers[QosClass.GUARANTEED] == CgroupLimits()
@@ -109,6 +114,7 @@ def test_10_4_tiers(milli: int, shares: int) -> None:
     ("percent", "middle", "low"),
     [(None, None, None), (0, 8 * GI, 8 * GI), (50, 7 * GI, 13 * GI // 2), (100, 6 * GI, 5 * GI)],
 )
+# (spec 10.4.2)
 def test_10_4_memory_that_better_classes_ask_for_is_kept_from_the_others(
     percent: int | None, middle: int | None, low: int | None
 ) -> None:
@@ -125,6 +131,7 @@ def test_10_4_memory_that_better_classes_ask_for_is_kept_from_the_others(
         (None, (None, None)),
     ],
 )
+# (spec 10.3.9)
 def test_10_3_memory_is_kept_for_pods_by_their_class(resources: Any, kept: tuple[int | None, int | None]) -> None:
     limits = limits_of(pod(container("app", resources=resources)), CgroupRules(keeps_memory=True))
     assert (limits.memory_min_bytes, limits.memory_low_bytes) == kept
@@ -149,12 +156,14 @@ def test_a_demand_added_and_taken_off_is_what_it_was() -> None:
         (True, CgroupLimits(cpu_shares=512)),
     ],
 )
+# (spec 10.5.1)
 def test_10_5_reserved_resources_become_limits(compressible: bool, expected: CgroupLimits) -> None:
     amounts = {"cpu": "500m", "memory": "1Gi", "pid": "100", "ephemeral-storage": "1Gi"}
     assert reserved_limits(amounts, compressible_only=compressible) == expected
     assert reserved_limits({}) == CgroupLimits()
 
 
+# (spec 10.5.2)
 def test_10_5_the_node() -> None:
     capacity = {"cpu": "4", "memory": "8Gi", "pid": "1000", "hugepages-2Mi": "4Mi", "pods": "110"}
     reserved = ({"cpu": "300m", "memory": "1Gi"}, {"cpu": "200m", "pid": "100", "unknown": "1"})

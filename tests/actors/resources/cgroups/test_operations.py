@@ -60,6 +60,7 @@ def machine(path: Path, version: int) -> LocalCgroupTree:
         ),
     ],
 )
+# (spec 10.2.1)
 def test_10_2_the_tree_of_either_version_and_driver(
     tmp_path: Path, version: int, driver: str, burstable: str, parent: str, file: str
 ) -> None:

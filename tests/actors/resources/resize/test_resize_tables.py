@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.model.allocation import Book, KeptBook, allocation_of
+from actors.model.devices import Offer
 from actors.model.pod_resources import PodResources, resources_of, same_resources, with_resources
 from actors.resources.abilities import Abilities
 from actors.resources.admission import Snapshot
@@ -17,6 +18,7 @@ from actors.resources.resize.infeasible import ResizeRules, infeasible
 from actors.resources.resize.order import Waiting, grows, in_turn
 from actors.resources.resize.verdicts import UNCHANGED, Deferred, Granted, resize_verdict
 from actors.start.resources import ResourceRules, SwapRules
+from config.frozen_map import FrozenMap
 from config.objects import (
     Container,
     ContainerResizePolicy,
@@ -50,6 +52,7 @@ def pod(resources: ResourceRequirements, uid: str = "web", *, source: str = "api
     )
 
 
+GPU = "vendor.example/gpu"
 FULL, MORE = amounts("1", "1Gi", limits=True), amounts("2", "2Gi", limits=True)
 
 
@@ -82,6 +85,7 @@ FULL, MORE = amounts("1", "1Gi", limits=True), amounts("2", "2Gi", limits=True)
         (pod(FULL), pod(MORE), ResizeRules(memory_policy="Static"), "guaranteed_pod_memory_manager_static_policy"),
     ],
 )
+# (spec 10.16.2)
 def test_why_a_pod_never_gets_what_it_asks_for(before: Pod, after: Pod, rules: ResizeRules, detail: str) -> None:
     found = infeasible(after, resources_of(before.spec), rules)
     assert (found.detail if found is not None else "") == detail
@@ -92,6 +96,7 @@ def waiting(uid: str, has: str, wants: str, *, priority: int = 0, full: bool = F
     return Waiting(allocation_of(one), allocation_of(other), since_s)
 
 
+# (spec 10.16.3)
 def test_the_order_is_shrinking_priority_class_and_age() -> None:
     everyone = [
         waiting("young", "1", "2", since_s=9),
@@ -113,6 +118,7 @@ def test_the_order_is_shrinking_priority_class_and_age() -> None:
         ("1", "3001m", "OutOfcpu"),
     ],
 )
+# (spec 10.16.2)
 def test_a_pod_gets_what_fits_beside_the_others(has: str, wants: str, found: Any) -> None:
     other = allocation_of(pod(amounts("1"), "other"))
     book = Book(KeptBook((other,)))
@@ -125,6 +131,16 @@ def test_a_pod_gets_what_fits_beside_the_others(has: str, wants: str, found: Any
         assert verdict.reason == found
     else:
         assert verdict is found
+
+
+def test_a_pod_with_devices_grows_although_their_plugin_is_away() -> None:
+    def with_gpu(cpu: str) -> Pod:
+        return pod(ResourceRequirements(requests={"cpu": cpu, GPU: "1"}, limits={GPU: "1"}))
+
+    offers = FrozenMap({GPU: Offer(connected=False)})
+    snapshot = Snapshot(NODE, Book(), Abilities(), offers=offers)
+    verdict = resize_verdict(with_gpu("2"), resources_of(with_gpu("1").spec), ResizeRules(), snapshot)
+    assert verdict == Granted(allocation_of(with_gpu("2")))
 
 
 MILLI = st.integers(1, 5000).map("{}m".format)

@@ -90,11 +90,23 @@ def test_each_refusal_has_its_cause(forms: tuple[Pod, Pod], rules: ResizeRules) 
         "plr_feature_gate_off": not rules.pod_level and after.spec.resources is not None,
         "feature_gate_off": not rules.init_containers and after.spec.init_containers[0].restart_policy is None,
         "guaranteed_pod_cpu_manager_static_policy": guaranteed
-        and (rules.cpu_policy, rules.exclusive_cpus) == ("static", False),
+        and rules.cpu_policy == "static"
+        and (not rules.exclusive_cpus or after.spec.resources is not None or becomes_whole_or_not(before, after)),
         "guaranteed_pod_memory_manager_static_policy": guaranteed
         and (rules.memory_policy, rules.exclusive_memory) == ("Static", False),
     }
     assert found is None or causes[found.detail]
+
+
+def becomes_whole_or_not(before: Pod, after: Pod) -> bool:
+    """Whether a container asks for whole CPUs in one form only."""
+    containers = ((*each.spec.init_containers, *each.spec.containers) for each in (before, after))
+    return any(_is_whole(one) != _is_whole(other) for one, other in zip(*containers, strict=True))
+
+
+def _is_whole(container: Container) -> bool:
+    assert container.resources is not None
+    return not container.resources.requests["cpu"].endswith("m")
 
 
 # --- granted or deferred ----------------------------------------------------------------------------------------------

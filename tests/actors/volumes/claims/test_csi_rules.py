@@ -31,6 +31,7 @@ NAME = "kubernetes.io/csi/d^h"
 ID = "csi.volume.kubernetes.io/nodeid"
 
 
+# (spec 8.8.4)
 def test_names_that_everybody_makes_alike():
     assert ephemeral_handle(POD, "data") == f"csi-{hashlib.sha256(b'u1data').hexdigest()}"
     assert attachment_name("d", "h", "n") == f"csi-{hashlib.sha256(b'hdn').hexdigest()}"
@@ -70,6 +71,7 @@ def test_which_volumes_a_driver_makes(rules: DriverRules, ephemeral: bool, text:
         ({"volumesInUse": [NAME], "volumesAttached": [{"name": NAME, "devicePath": ""}]}, ""),
     ],
 )
+# (spec 8.4.2)
 def test_a_volume_is_in_use_before_it_is_attached_and_attached_before_it_is_used(status: Any, text: str):
     wait = attach_wait(from_builtins({"status": status}, Node), NAME, "pv")
     assert text in wait
@@ -85,6 +87,7 @@ def test_a_volume_is_in_use_before_it_is_attached_and_attached_before_it_is_used
         ({"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"attached": True}, "is being detached"),
     ],
 )
+# (spec 8.4.2)
 def test_a_volume_waits_until_its_attachment_is_attached(meta: dict[str, str], status: Any, text: str):
     attachment = from_builtins({"metadata": {"name": "a", **meta}, "status": status}, VolumeAttachment)
     wait = attachment_wait(attachment, "pv")
@@ -92,6 +95,7 @@ def test_a_volume_waits_until_its_attachment_is_attached(meta: dict[str, str], s
     assert bool(wait) is bool(text)
 
 
+# (spec 8.8.7)
 def test_a_driver_gets_pod_name_namespace_uid_and_account():
     told = pod_info(POD, ephemeral=True)
     assert told == {
@@ -109,6 +113,7 @@ def test_a_driver_gets_pod_name_namespace_uid_and_account():
 # --- the node -----------------------------------------------------------------------------------------------------
 
 
+# (spec 8.8.2)
 def test_a_csi_node_keeps_what_it_says_of_others_and_loses_what_is_withdrawn():
     old = from_builtins(
         {
@@ -146,5 +151,6 @@ def test_a_node_is_in_one_place():
         ({ID: '{"d":"1"}'}, {"d": "1"}, (), {ID: '{"d":"1"}'}),
     ],
 )
+# (spec 8.8.2)
 def test_driver_node_ids_are_merged_into_the_node(before: Any, ids: Any, withdrawn: tuple[str, ...], after: Any):
     assert with_node_ids(before, ids, withdrawn) == after

@@ -39,10 +39,17 @@ def pod(*mounts: str, devices: tuple[str, ...] = ()) -> Pod:
     return from_builtins({"metadata": meta, "spec": {"containers": [container]}}, Pod)
 
 
-def claim(phase: str = "Bound", volume: str = "pv", *, status: dict[str, Any] | None = None, **meta: Any) -> Any:
+def claim(
+    phase: str = "Bound",
+    volume: str = "pv",
+    *,
+    storage: str | None = None,
+    status: dict[str, Any] | None = None,
+    **meta: Any,
+) -> Any:
     document = {
         "metadata": {"name": "claim", "namespace": "ns", "uid": "claim-uid", "resourceVersion": "7", **meta},
-        "spec": {"volumeName": volume},
+        "spec": {"volumeName": volume, **({"storageClassName": storage} if storage else {})},
         "status": {"phase": phase, **(status or {})},
     }
     return from_builtins(document, PersistentVolumeClaim)
@@ -54,6 +61,7 @@ def volume(annotations: dict[str, str] | None = None, **spec: Any) -> Persistent
     return from_builtins(document, PersistentVolume)
 
 
+# (spec 8.3.3)
 def test_an_ephemeral_claim_is_called_after_pod_and_volume():
     assert (claim_name(pod(), BY_NAME), claim_name(pod(), OWN)) == ("claim", "web-data")
 
@@ -62,9 +70,22 @@ def test_an_ephemeral_claim_is_called_after_pod_and_volume():
     ("asked", "found", "text"),
     [
         (BY_NAME, claim(), ""),
-        (BY_NAME, claim("Pending"), "PVC ns/claim is not bound"),
-        (BY_NAME, claim(volume=""), "PVC ns/claim is not bound"),
-        (BY_NAME, claim("Lost"), "PVC ns/claim is not bound"),
+        (
+            BY_NAME,
+            claim("Pending"),
+            "PVC ns/claim is not bound: it waits for the PersistentVolume pv, which it names",
+        ),
+        (
+            BY_NAME,
+            claim(volume=""),
+            "PVC ns/claim is not bound: it names no StorageClass, so it waits for a PersistentVolume that fits",
+        ),
+        (
+            BY_NAME,
+            claim("Pending", volume="", storage="fast"),
+            "PVC ns/claim is not bound: it waits for a volume of the StorageClass fast",
+        ),
+        (BY_NAME, claim("Lost"), "PVC ns/claim is not bound: its PersistentVolume pv is gone"),
         (BY_NAME, claim(deletionTimestamp="2026-01-01T00:00:00Z"), "PVC ns/claim is being deleted"),
         (
             BY_NAME,
@@ -77,6 +98,7 @@ def test_an_ephemeral_claim_is_called_after_pod_and_volume():
         (OWN, claim(ownerReferences=[{**OWNER, "controller": False}]), "PVC ns/claim was not created for pod web"),
     ],
 )
+# (spec 8.3.2)
 def test_an_unusable_claim_is_refused_with_a_reason(asked: Volume, found: PersistentVolumeClaim, text: str):
     refusal = claim_refusal(pod(), asked, found)
     assert refusal.startswith(text)
@@ -91,6 +113,7 @@ def test_an_unusable_claim_is_refused_with_a_reason(asked: Volume, found: Persis
         (None, "claimRef is empty"),
     ],
 )
+# (spec 8.3.2)
 def test_a_volume_must_be_the_claims(holder: dict[str, str] | None, text: str):
     refusal = volume_refusal(claim(), volume(claimRef=holder))
     assert text in refusal
@@ -106,6 +129,7 @@ def test_a_volume_must_be_the_claims(holder: dict[str, str] | None, text: str):
         (pod(devices=("data",)), False, "volume data has volumeMode Filesystem, but is specified in volumeDevices"),
     ],
 )
+# (spec 8.3.4)
 def test_devices_are_no_mounts(user: Pod, block: bool, text: str):
     assert mode_refusal(user, BY_NAME, block=block) == text
 
@@ -125,11 +149,13 @@ def test_devices_are_no_mounts(user: Pod, block: bool, text: str):
         ([], False),
     ],
 )
+# (spec 8.4.6)
 def test_where_a_volume_can_be_had(terms: list[Any], fits: bool):
     refusal = place_refusal(volume(nodeAffinity={"required": {"nodeSelectorTerms": terms}}), "n1", {"zone": "a"})
     assert refusal == ("" if fits else "PV pv cannot be used on node n1: no matching NodeSelectorTerms")
 
 
+# (spec 8.4.6)
 def test_a_volume_that_asks_for_no_place_can_be_had_everywhere():
     assert place_refusal(volume(), "n1", {}) == ""
 
@@ -155,6 +181,7 @@ def test_a_bound_claim_becomes_a_volume_spec():
     assert (spec.access_modes, spec.mount_options) == (("ReadWriteOncePod",), ("noatime",))
 
 
+# (spec 8.2.2)
 def test_the_disk_of_a_cloud_is_its_drivers():
     persistent = volume(gcePersistentDisk={"pdName": "disk"})
     assert spec_of(BY_NAME, "", claim(), persistent).source == "csi"
@@ -162,6 +189,7 @@ def test_the_disk_of_a_cloud_is_its_drivers():
 
 
 @pytest.mark.parametrize(("text", "groups"), [("4711", (4711,)), ("", ()), ("-1", ()), ("many", ())])
+# (spec 8.3.7)
 def test_the_group_of_a_volume(text: str, groups: tuple[int, ...]):
     persistent = volume({"pv.beta.kubernetes.io/gid": text}, csi=CSI)
     assert groups_of([spec_of(BY_NAME, "", claim(), persistent)]) == groups

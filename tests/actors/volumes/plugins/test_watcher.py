@@ -15,10 +15,12 @@ from actors.messages.plugins import (
     PublishDriver,
     WithdrawDriver,
 )
+from actors.messages.resource_claims import DraDriversChanged
 from actors.volumes.plugins.watcher import PluginWatcherActor
 from runtime.cri.errors import StatusCode
 from runtime.csi.capability import NodeInfo
 from runtime.plugins.errors import PluginError
+from simulation.host.dra_drivers import SimulatedDraDrivers
 from simulation.host.plugins import SimulatedPlugins
 
 SECOND = 10**9
@@ -38,13 +40,13 @@ class Cluster(Actor):
         self.heard.append(message)
         message.reader.tell(DriverPublished(message.tag, self.refusals.pop(0) if self.refusals else ""))
 
-    @handles(WithdrawDriver, DriversChanged)
+    @handles(WithdrawDriver, DriversChanged, DraDriversChanged)
     def hear(self, message: Message) -> None:
         self.heard.append(message)
 
 
 class World:
-    def __init__(self, seed: int = 1) -> None:
+    def __init__(self, seed: int = 1, dra: SimulatedDraDrivers | None = None) -> None:
         self.dispatcher = SimulatedDispatcher(seed)
         self.system = ActorSystem(self.dispatcher)
         self.plugins = SimulatedPlugins()
@@ -52,7 +54,15 @@ class World:
         self.refusals: list[str] = []
         self.cluster = self.system.spawn(Cluster, self.heard, self.refusals, name="cluster")
         drivers = (self.plugins, self.plugins)
-        self.watcher = self.system.spawn(PluginWatcherActor, *drivers, self.cluster, (self.cluster,), name="plugins")
+        self.watcher = self.system.spawn(
+            PluginWatcherActor,
+            *drivers,
+            self.cluster,
+            (self.cluster,),
+            dra=dra,
+            dra_listeners=(self.cluster,),
+            name="plugins",
+        )
         self.run(1)
 
     def run(self, seconds: float) -> None:
@@ -73,6 +83,17 @@ class World:
         return next((each.names for each in reversed(self.heard) if isinstance(each, DriversChanged)), ())
 
 
+# (spec 10.12.1)
+def test_a_driver_of_claims_that_went_while_this_actor_was_away_is_forgotten():
+    drivers = SimulatedDraDrivers()
+    for instance in ("", "-new"):
+        drivers.register(NAME, drivers.add(NAME, instance).endpoint, "v1.DRAPlugin")
+    world = World(dra=drivers)
+    assert drivers.names() == ()
+    assert world.heard[-1] == DraDriversChanged(())
+
+
+# (spec 8.8.1)
 def test_a_driver_registers_and_hears_it_and_goes_with_its_socket():
     world = World()
     world.plugins.add(NAME, NodeInfo("n"))
@@ -136,6 +157,7 @@ def test_a_driver_whose_socket_goes_while_it_is_asked_is_not_registered(monkeypa
     assert world.plugins.told == []
 
 
+# (spec 8.1.2)
 def test_a_plugin_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch):
     world = World()
     ask, silent = world.plugins.ask, [True, True]
@@ -164,6 +186,7 @@ def test_a_watch_that_tells_nothing_is_made_up_for_by_a_look_now_and_then():
     assert world.published() == ["n"]
 
 
+# (spec 8.8.13)
 def test_how_many_volumes_a_driver_takes_is_asked_again_on_demand():
     world = World()
     world.plugins.add(NAME, NodeInfo("n", 3))

@@ -21,6 +21,7 @@ from tests.actors.volumes.reconciler.worlds import (
 )
 
 
+# (spec 8.4.1)
 def test_a_device_is_staged_once_for_all_pods_and_goes_after_the_last(world: World):
     world.know("a", "b")
     world.prepare(pod_with(DISK, uid="a"))
@@ -35,6 +36,7 @@ def test_a_device_is_staged_once_for_all_pods_and_goes_after_the_last(world: Wor
     assert world.forgotten == ["a", "b"]
 
 
+# (spec 1.5.2)
 def test_no_device_goes_before_every_source_has_spoken(world: World):
     world.prepare(pod_with(DISK))
     world.release()
@@ -90,6 +92,7 @@ def test_a_volume_for_one_pod_waits_until_the_other_has_given_it_back(world: Wor
     assert second[-1].error == ""
 
 
+# (spec 8.4.4)
 def test_mapping_a_block_volume_is_reported_by_events(world: World):
     world.claims["disk"] = msgspec.structs.replace(disk(), block=True)
     world.disk.broken.add("prepare u/pv")

@@ -37,6 +37,7 @@ from tests.actors.volumes.reconciler.worlds import (
 # --- the usual --------------------------------------------------------------------------------------------------------
 
 
+# (spec 2.9.1, 8.3.6)
 def test_volumes_are_prepared_and_released(world: World):
     answers = world.prepare(pod_with(DATA))
     world.release()
@@ -55,6 +56,7 @@ def test_a_pod_without_volumes_has_its_directory_and_loses_it(world: World):
     assert world.disk.list_uids() == ()
 
 
+# (spec 8.6.1)
 def test_volumes_that_nobody_knew_of_are_taken_down_before_the_directory_of_their_pod(world: World):
     world.prepare(pod_with(DATA), seconds=1)
     strange = SimulatedNodeVolumes(world.disk.tree, "/root")
@@ -77,6 +79,7 @@ def test_a_volume_that_comes_back_whenever_it_is_taken_down_is_said(world: World
     assert world.answers["u"][-1] == VolumesReleased("u")
 
 
+# (spec 8.4.4)
 def test_a_faulty_volume_is_an_event_with_its_path_and_the_others_are_made(world: World):
     (answer,) = world.prepare(pod_with(DATA, SHARE))
     text = 'MountVolume.SetUp failed for volume "share" : volumes of type gitRepo are not supported yet'
@@ -86,6 +89,7 @@ def test_a_faulty_volume_is_an_event_with_its_path_and_the_others_are_made(world
     assert told == ("Warning", "FailedMount", text, "spec.volumes[1].gitRepo")
 
 
+# (spec 8.1.1)
 def test_a_volume_that_fails_is_tried_again_ever_more_slowly_and_the_others_are_not_touched(world: World):
     world.disk.broken.add("prepare u/data")
     other = Volume(name="other", empty_dir=EmptyDirVolumeSource())
@@ -100,6 +104,7 @@ def test_a_volume_that_fails_is_tried_again_ever_more_slowly_and_the_others_are_
     assert answers[1].error == ""
 
 
+# (spec 2.7.5)
 def test_the_directory_of_a_pod_that_cannot_be_made_is_said(world: World):
     world.disk.tree.fail("/root/pods/u", errno.ENOSPC)
     answers = world.prepare(pod_with(), seconds=1)
@@ -240,6 +245,7 @@ def test_a_release_that_hangs_is_said_and_goes_on_when_it_can(world: World):
 # --- restarts, and what nobody knows ----------------------------------------------------------------------------------
 
 
+# (spec 2.10.3)
 def test_volumes_of_unknown_pods_are_removed_once_every_source_has_reported(world: World):
     for uid in ("known", "orphan", "stuck", "new"):
         world.disk.make_pod(uid)
@@ -253,6 +259,7 @@ def test_volumes_of_unknown_pods_are_removed_once_every_source_has_reported(worl
     assert [answer.error for answer in answers] == [""]
 
 
+# (spec 8.5.1)
 def test_a_new_life_finds_all_volumes_keeps_those_of_living_pods_and_takes_the_others_down():
     old = World()
     for uid in ("lives", "gone"):

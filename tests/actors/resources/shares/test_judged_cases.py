@@ -1,0 +1,23 @@
+"""Answers of a kubelet's own policies to 9,000 questions, kept as data (`tools.share_cases`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.share_cases.comparing import first_difference
+from tools.share_cases.kept import kept
+from tools.share_cases.ours import answers
+
+FOLDER = Path(__file__).parent / "judged"
+
+
+@pytest.mark.parametrize(("name", "pod_level", "same_at_least"), [("containers", False, 700), ("pods", True, 320)])
+def test_pods_get_what_a_kubelet_gives_them(name: str, pod_level: bool, same_at_least: int) -> None:
+    same = 0
+    for case, theirs in kept(FOLDER / f"{name}.xz"):
+        different = first_difference(case, theirs, answers(case, pod_level=pod_level))
+        assert different is None or different[1].startswith("meant: "), (case["text"], different)
+        same += different is None
+    assert same >= same_at_least

@@ -88,6 +88,8 @@ def greedy_pod(
 def _asked(document: Json) -> Answer:
     """What the server would answer. Ephemeral containers come with an update, so the pod is made for them."""
     ask, spec = _server().handle, document["spec"]
+    if document["metadata"].get("resourceVersion"):  # a dry run takes it, and the store refuses it
+        return ask(ApiRequest("POST", _PODS, _NOT_KEPT[1:], msgspec.json.encode(document)))
     if not spec.get(LATER):
         return ask(ApiRequest("POST", _PODS, _NOT_KEPT, msgspec.json.encode(document)))
     first = {**document, "spec": {name: part for name, part in spec.items() if name != LATER}}

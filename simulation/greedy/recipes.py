@@ -53,7 +53,7 @@ WORDS = (
     "In",
 )
 NUMBERS: tuple[Json, ...] = (WholeNumber(60_000), 0, 600, True)
-MEANT: Mapping[str, str] = {
+MEANT: Mapping[str, str | int] = {
     "ConfigMapEnvSource.name": OBJECT,
     "ConfigMapKeySelector.key": KEY,
     "ConfigMapKeySelector.name": OBJECT,
@@ -69,11 +69,12 @@ MEANT: Mapping[str, str] = {
     "SecretKeySelector.name": OBJECT,
     "SecretProjection.name": OBJECT,
     "SecretVolumeSource.secretName": OBJECT,
+    "SleepAction.seconds": 1,
     "VolumeDevice.devicePath": "/dev/n{n}",
     "VolumeMount.mountPath": "/n{n}",
     "spec.initContainers[].image": OWN_IMAGE,
 }
-"""Structure or path, and field -> the word that is tried first."""
+"""Structure or path, and field -> the word or the number that is tried first."""
 ALSO: Mapping[str, Mapping[str, Json]] = {
     "ConfigMapVolumeSource": {"name": OBJECT},
     "DownwardAPIVolumeFile": {"fieldRef": {"fieldPath": "metadata.annotations"}},
@@ -221,7 +222,7 @@ def _value(path: str, owner: str, kind: types.Type) -> Json:
     if isinstance(kind, types.StructType):
         return _least(kind, path)
     if isinstance(kind, types.IntType):
-        return NUMBERS[0]
+        return MEANT.get(owner, NUMBERS[0])
     if isinstance(kind, types.BoolType):
         return True
     if isinstance(kind, types.VarTupleType):

@@ -1,7 +1,7 @@
 """`SimulatedHostFacts`: the machine under a simulated node, as in `runtime.host.facts.HostFacts`.
 
 A small server: 4 CPUs, 16 GiB, one network interface. Its hardware may change at any time: `reboot` gives it another
-boot id, and `machine_facts` and `network_facts` may be replaced.
+boot id, and `machine_facts`, `machine_topology` and `network_facts` may be replaced.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from runtime.host.machine import MachineFacts
 from runtime.host.network import InterfaceAddress, NetworkFacts
+from runtime.host.topology import MachineTopology
+from simulation.host.topologies import plain_topology
 
 GIB = 2**30
 INTERFACE = "eth0"
@@ -48,10 +50,17 @@ class SimulatedHostFacts:
             kernel_version="6.12.0-simulated",
             os_image="actorlet simulated host",
         )
+        self.machine_topology = plain_topology(cpus, memory_bytes)
         self.network_facts = NetworkFacts(
             (InterfaceAddress("lo", "127.0.0.1"), *(InterfaceAddress(INTERFACE, address) for address in addresses)),
             (INTERFACE,),
         )
+
+    def become(self, topology: MachineTopology) -> None:
+        """Another machine from now on: its CPUs, and its memory."""
+        self.machine_topology = topology
+        memory_bytes = sum(node.memory_bytes for node in topology.nodes)
+        self.machine_facts = replace(self.machine_facts, cpus=len(topology.cpus), memory_bytes=memory_bytes)
 
     def reboot(self) -> None:
         """Another boot id from now on."""
@@ -60,6 +69,9 @@ class SimulatedHostFacts:
 
     def machine(self) -> MachineFacts:
         return self.machine_facts
+
+    def topology(self) -> MachineTopology:
+        return self.machine_topology
 
     def network(self, name: str) -> NetworkFacts:
         return self.network_facts

@@ -18,7 +18,7 @@ class SimulatedManifests(OnTree):
         except OSError as failure:
             return ManifestReading(problem=failure.strerror or str(failure))
 
-    def watch(self, path: str, on_change: Callable[[], None]) -> SimulatedManifestWatch:
+    def watch(self, path: str, on_change: Callable[[str], None]) -> SimulatedManifestWatch:
         return SimulatedManifestWatch(self.tree, path, on_change)
 
     @gated
@@ -59,19 +59,34 @@ class SimulatedManifestStore(OnTree):
 class SimulatedManifestWatch(OnTree):
     """`runtime.manifests.files.ManifestWatch`: watches from the first `renew` until closed."""
 
-    def __init__(self, tree: FileTree, path: str, on_change: Callable[[], None]) -> None:
+    def __init__(self, tree: FileTree, path: str, on_change: Callable[[str], None]) -> None:
         super().__init__(tree)
         self._path = path
         self._on_change = on_change
         self._end: Callable[[], None] | None = None
+        self._names: frozenset[str] = frozenset()
         self._closed = False
 
     def renew(self) -> str:
         if self._closed:
             return "the watch is closed"
         if self._end is None:
-            self._end = self.tree.watch(self._path, self._on_change)
+            self._names = self._names_now()
+            self._end = self.tree.watch(self._path, self._changed)
         return ""
+
+    def _changed(self) -> None:
+        before, now = self._names, self._names_now()
+        self._names = now
+        removed = () if now - before else sorted(before - now)  # a file that has another name now is not removed
+        for name in removed or ("",):
+            self._on_change(name)
+
+    def _names_now(self) -> frozenset[str]:
+        tree, path = self.tree, self._path
+        if tree.is_directory(path):
+            return frozenset(tree.names_in(path))
+        return frozenset({os.path.basename(path)} if tree.exists(path) else ())
 
     def close(self) -> None:
         self._closed = True

@@ -76,11 +76,19 @@ class SimulatedPlugins:
 
     # --- what the world does ----------------------------------------------------------------------------------------
 
-    def add(self, name: str, info: NodeInfo, *, kind: str = CSI_PLUGIN, versions: tuple[str, ...] = ("1.0.0",)) -> None:
+    def add(
+        self,
+        name: str,
+        info: NodeInfo,
+        *,
+        kind: str = CSI_PLUGIN,
+        versions: tuple[str, ...] = ("1.0.0",),
+        endpoint: str = "",
+    ) -> None:
         """A plugin starts, or starts again."""
         self._started += 1
         socket = f"{DIRECTORY}/{name}-reg.sock"
-        self._infos[socket] = (PluginInfo(kind, name, f"/run/{name}.sock", versions), info, self._started)
+        self._infos[socket] = (PluginInfo(kind, name, endpoint or f"/run/{name}", versions), info, self._started)
         self._changed()
 
     def remove(self, name: str) -> None:

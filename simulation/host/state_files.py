@@ -1,4 +1,4 @@
-"""What a simulated agent keeps of its own on the disk: ids, allocations, and records of pulls.
+"""What a simulated agent keeps on the disk: ids, allocations, shares, devices, records of pulls.
 
 Each class stands in for the `Local...` class of the same capability in `runtime/state/`.
 """
@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from config.frozen_map import FrozenMap
+from runtime.device_plugins.capability import DIRECTORY as DEVICE_PLUGINS
 from runtime.files.state_file import LIMIT_BYTES as STATE_BYTES
 from runtime.files.state_file import UNREADABLE, UnreadableStateError, decoded
 from runtime.state.allocation_file import ACTUATED_NAME
 from runtime.state.allocation_file import NAME as ALLOCATIONS
+from runtime.state.claim_files import FILE as CLAIMS
+from runtime.state.device_file import NAME as CHECKPOINT
 from runtime.state.id_files import RECORD
 from runtime.state.pull_record_files import DIRECTORY as RECORDS
 from runtime.state.pull_record_files import PULLED, PULLING, FileChange, PullFiles
+from runtime.state.share_files import CPU_STATE
+from runtime.state.share_files import NAMES as SHARE_FILES
 from simulation.host.file_paths import directory_of
 from simulation.host.file_tree import FileTree, OnTree, gated
 
@@ -93,6 +98,83 @@ class SimulatedAllocationFile(OnTree):
         self.tree.make_directories(directory_of(path))
         self.tree.write(self._actuated, actuated, 0o600)
         self.tree.write(path, allocated, 0o600)
+
+
+class SimulatedClaimFile(OnTree):
+    """`runtime.state.claim_files.ClaimFile`. `root` is the agent's directory."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        super().__init__(tree)
+        self._path = os.path.join(root, CLAIMS)
+
+    def load(self, decode: Callable[[bytes], T]) -> T | None:
+        return self._load(self._path, decode)
+
+    def save(self, content: bytes) -> None:
+        return self._save(self._path, content)
+
+    @gated
+    def _load(self, path: str, decode: Callable[[bytes], T]) -> T | None:
+        return read_state(self.tree, path, decode, STATE_BYTES)
+
+    @gated
+    def _save(self, path: str, content: bytes) -> None:
+        self.tree.make_directories(directory_of(path))
+        self.tree.write(path, content, 0o600)
+
+
+class SimulatedShareFiles(OnTree):
+    """`runtime.state.share_files.ShareFiles`. `root` is the agent's directory."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        super().__init__(tree)
+        self._root = root
+
+    def load(self) -> FrozenMap[str, bytes]:
+        return self._load(os.path.join(self._root, CPU_STATE))
+
+    def save(self, contents: Mapping[str, bytes]) -> None:
+        return self._save(os.path.join(self._root, CPU_STATE), contents)
+
+    @gated
+    def _load(self, path: str) -> FrozenMap[str, bytes]:
+        directory = directory_of(path)
+        paths = {name: os.path.join(directory, name) for name in SHARE_FILES}
+        return FrozenMap({name: self.tree.read(each) for name, each in paths.items() if self.tree.exists(each)})
+
+    @gated
+    def _save(self, path: str, contents: Mapping[str, bytes]) -> None:
+        directory = directory_of(path)
+        self.tree.make_directories(directory)
+        for name, content in contents.items():
+            self.tree.write(os.path.join(directory, name), content, 0o600)
+
+
+class SimulatedDeviceFile(OnTree):
+    """`runtime.state.device_file.DeviceFile`. `root` is the agent's directory."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        super().__init__(tree)
+        self._path = os.path.join(root, DEVICE_PLUGINS, CHECKPOINT)
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    def load(self) -> bytes | None:
+        return self._load(self._path)
+
+    def save(self, content: bytes) -> None:
+        return self._save(self._path, content)
+
+    @gated
+    def _load(self, path: str) -> bytes | None:
+        return self.tree.read(path) if self.tree.exists(path) else None
+
+    @gated
+    def _save(self, path: str, content: bytes) -> None:
+        self.tree.make_directories(directory_of(path))
+        self.tree.write(path, content, 0o600)
 
 
 class SimulatedPullRecordFiles(OnTree):

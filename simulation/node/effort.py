@@ -12,6 +12,8 @@ The result depends on the program alone, not on what else the process has done:
 - The collector of rings does not run within a count. It would call finalizers, also those of another world.
 - The text of other functions is not counted: patterns and addresses are cached by the library.
 - A module that is imported within a count is not counted.
+- What the log does with a line is not counted: it depends on who reads the log. Nor are functions whose text is made
+  for the log alone (`_FOR_LOG`).
 - A comprehension, which older versions of Python call as a function, is not counted.
 """
 
@@ -19,6 +21,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,8 +35,11 @@ from config.caches import KeptBytes
 _HOUSE = Path(__file__).parents[2]
 _AGENT = tuple(f"{_HOUSE / floor}/" for floor in ("config", "runtime", "actors"))
 _WORLD = f"{_HOUSE / 'simulation'}/"
+_LOG = f"{Path(logging.__file__).parent}/"
 _FLOORS = frozenset({"config", "runtime", "actors", "simulation"})
 _CACHES = frozenset({str(_HOUSE / "config/caches.py"), str(_HOUSE / "config/pods/once_per_spec.py")})
+_FOR_LOG = frozenset({"sentence"})
+"""Functions that are called only where the log shows their text (`actors.events.recorder`)."""
 _NO_CALLS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<module>"})
 
 
@@ -54,11 +60,11 @@ class EffortCounter:
         self._calls = 0
         self._text_bytes = 0
         self._in_world = 0
-        """How deep the stack is in what the world does; 0 in the agent."""
+        """How deep the stack is in what the world or the log does; 0 in the agent."""
         self._outer: list[tuple[int, int, int, Any, bool]] = []
         """What `end` goes back to: counts, who watched calls, and whether rings were looked for."""
         self._sides: dict[str, int] = {}
-        """By file: 1 of the agent, 2 of the world, 0 of neither."""
+        """By file: 1 of the agent, 2 of the world or the log, 0 of neither."""
 
     def begin(self) -> None:
         """Count from here on. The caller itself is not counted."""
@@ -86,7 +92,9 @@ class EffortCounter:
             if side is None:
                 side = self._side_of(code.co_filename)
             if side == 1:
-                if code.co_name not in _NO_CALLS:
+                if code.co_name in _FOR_LOG:
+                    self._in_world = 1
+                elif code.co_name not in _NO_CALLS:
                     self._calls += 1
                 elif code.co_name == "<module>":
                     self._in_world = 1
@@ -102,7 +110,7 @@ class EffortCounter:
 
     def _side_of(self, file: str) -> int:
         agent = file.startswith(_AGENT) and file not in _CACHES
-        side = self._sides[file] = 1 if agent else 2 if file.startswith(_WORLD) else 0
+        side = self._sides[file] = 1 if agent else 2 if file.startswith((_WORLD, _LOG)) else 0
         return side
 
 

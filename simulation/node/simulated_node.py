@@ -20,15 +20,18 @@ from actors.node_object.settings import Registration
 from actors.pod.services import NodeFacts
 from actors.resources.abilities import Abilities
 from actors.start.cri_configs import ContainerNodeRules
+from config.flags.command_line import DEVICE_PLUGIN_WAIT_NS
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from config.objects import Pod
 from runtime.api import ApiLines, BootstrapApi
 from runtime.cri import Cri
+from runtime.csi.capability import NodeInfo
 from runtime.host.selinux import FileLabel
 from runtime.io.pending import PendingAnswer
 from runtime.manifests.url import ManifestAnswer, ManifestFetchError
 from runtime.metrics.meters import Meters
+from runtime.plugin_registration.capability import DRA_PLUGIN
 from runtime.probes import Prober
 from runtime.state.certificate_keys import CertificateKeys
 from simulation.chance.call_faults import Faults
@@ -36,15 +39,25 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
 from simulation.faults.failing import FailingActors
 from simulation.host.cgroups import SimulatedCgroups
+from simulation.host.device_plugins import SimulatedDevicePlugins
+from simulation.host.dra_drivers import SimulatedDraDriver, SimulatedDraDrivers
 from simulation.host.facts import ADDRESS, MAX_PODS, SimulatedHostFacts
 from simulation.host.host import SimulatedHost
 from simulation.host.machine_shutdown import SimulatedMachineShutdown
 from simulation.host.memory_notices import SimulatedMemoryNotices
 from simulation.host.oom_log import SimulatedOomLog
 from simulation.host.plugins import SimulatedPlugins
-from simulation.host.state_files import SimulatedAllocationFile, SimulatedIdFiles, SimulatedPullRecordFiles
+from simulation.host.state_files import (
+    SimulatedAllocationFile,
+    SimulatedClaimFile,
+    SimulatedDeviceFile,
+    SimulatedIdFiles,
+    SimulatedPullRecordFiles,
+    SimulatedShareFiles,
+)
 from simulation.host.stats import SimulatedHostStats
 from simulation.host.sub_paths import SimulatedSubPaths
+from simulation.host.topologies import topology_of
 from simulation.host.volumes import SimulatedNodeVolumes
 from simulation.node.hook_caller import SimulatedHookCaller
 from simulation.node.killable import (
@@ -80,6 +93,8 @@ class SimulatedNode:
     `configuration`: of the agent; manifests are at `MANIFESTS` unless it says otherwise. `api`: ways to the API server
     that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that its actors
     have. `failing`: which of them fail by chance. `work_takes_time`: the work of the agent takes virtual time.
+    `topology`: of the machine, as `simulation.host.topologies` reads it; empty: a plain one. `device_patience_ns`: how
+    long its pods wait for device plugins.
     """
 
     def __init__(
@@ -107,6 +122,8 @@ class SimulatedNode:
         file_label: FileLabel | None = None,
         starts_at_once: int = 0,
         work_takes_time: bool = False,
+        topology: str = "",
+        device_patience_ns: int = DEVICE_PLUGIN_WAIT_NS,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -126,12 +143,15 @@ class SimulatedNode:
                     root_directory=ROOT,
                     stop_signals=(gates or FeatureGates({})).enabled("ContainerStopSignals"),
                     restart_all=(gates or FeatureGates({})).enabled("RestartAllContainersOnContainerExits"),
+                    device_messages=(gates or FeatureGates({})).enabled("ResourceHealthStatusMessage"),
+                    image_volume_refs=(gates or FeatureGates({})).enabled("ImageVolumeWithDigest"),
                 ),
             ),
             configuration=configuration,
             crash_loop=crash_loop_periods(configuration, gates or FeatureGates({})),
             gc_policy=gc_policy or GcPolicy(),
             gates=gates or FeatureGates({}),
+            device_patience_ns=device_patience_ns,
             pushed_manifests=f"{ROOT}/pushed-manifests" if accept_manifests else "",
             registration=Registration(labels=labels),
             file_label=file_label,
@@ -145,10 +165,14 @@ class SimulatedNode:
         self.cgroups = SimulatedCgroups(self.cri)
         self.volumes = SimulatedNodeVolumes(self.host.tree, ROOT)
         self.plugins = SimulatedPlugins()
+        self.device_plugins = SimulatedDevicePlugins()
+        self.dra_drivers = SimulatedDraDrivers()
         self.oom_log = SimulatedOomLog()
         self.shutdown = SimulatedMachineShutdown(dispatcher)
         self.memory_notices = SimulatedMemoryNotices()
         self.machine = SimulatedHostFacts(name, addresses=(address,))
+        if topology:
+            self.machine.become(topology_of(topology))
         self.usage = SimulatedHostStats(dispatcher, self.cri, self.machine, self.host.tree, ROOT, self.cgroups)
         for file, text in (manifests or {}).items():
             self.put_manifest(file, text)
@@ -169,6 +193,8 @@ class SimulatedNode:
 
     def _new_agent(self) -> tuple[KillableDispatcher, NodeAgent]:
         self.plugins.forget()
+        self.device_plugins.forget()
+        self.dra_drivers.forget()
         self.shutdown.forget()
         agent = KillableDispatcher(self.dispatcher, self._life, self._trace)
         self._life += 1
@@ -200,6 +226,11 @@ class SimulatedNode:
             ids=SimulatedIdFiles(self.host.tree, ROOT),
             allocations=SimulatedAllocationFile(self.host.tree, ROOT),
             pull_records=SimulatedPullRecordFiles(self.host.tree, ROOT),
+            share_files=SimulatedShareFiles(self.host.tree, ROOT),
+            device_plugins=self.device_plugins,
+            device_file=SimulatedDeviceFile(self.host.tree, ROOT),
+            dra_drivers=self.dra_drivers,
+            claim_file=SimulatedClaimFile(self.host.tree, ROOT),
             api=self._api_of(agent),
             cgroups=self.cgroups,
             stats=self.usage,
@@ -229,6 +260,23 @@ class SimulatedNode:
         """The containers as the agent's probes reach them; a subclass may stand in the way."""
         return prober
 
+    def add_dra_driver(self, name: str, instance: str = "") -> SimulatedDraDriver:
+        """A driver for claims of devices starts, and puts its socket for registration there."""
+        driver = self.dra_drivers.add(name, instance)
+        self.start_dra_driver(driver)
+        return driver
+
+    def start_dra_driver(self, driver: SimulatedDraDriver) -> None:
+        """A driver starts again."""
+        driver.start()
+        kind, services = DRA_PLUGIN, ("v1.DRAPlugin",)
+        self.plugins.add(driver.name, NodeInfo(""), kind=kind, versions=services, endpoint=driver.endpoint)
+
+    def stop_dra_driver(self, driver: SimulatedDraDriver) -> None:
+        """A driver ends, and takes its sockets along."""
+        driver.stop()
+        self.plugins.remove(driver.name)
+
     # --- the agent --------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -248,6 +296,7 @@ class SimulatedNode:
         """The agent dies on the spot. The runtime finishes what it had been asked."""
         self._agent.kill()
         self.shutdown.forget()
+        self.device_plugins.forget()
         for connection in self._connections:
             connection.close()
 

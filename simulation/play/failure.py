@@ -15,6 +15,7 @@ from typing import Protocol
 import msgspec
 
 from simulation.play.play import Play
+from simulation.play.promises import promises_first, promises_of
 from simulation.play.saved_run import FORMAT, FoundIn, SavedRun, Violated
 from simulation.play.shrink import shrink
 from simulation.scenarios.scenario import Scenario
@@ -48,11 +49,13 @@ class Again(Protocol):
     ) -> Failure | None: ...
 
 
-def first_failure(play: Play) -> Failure | None:
-    """The first failure of the play so far."""
-    for violation in play.world.chronicle.violations:
-        return _failure_of(play, violation.invariant)
-    return None
+def failures_of(play: Play) -> tuple[Failure, ...]:
+    """The first failure of each rule so far.
+
+    Promises of the scenario come first, then the order is that of time.
+    """
+    broken = (violation.invariant for violation in play.world.chronicle.violations)
+    return tuple(_failure_of(play, rule) for rule in promises_first(broken, promises_of(play.scenario)))
 
 
 def failure_alike(

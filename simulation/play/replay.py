@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from typing import Any
 
 from actors.kernel.cell import Cell
-from actors.kernel.inspection import ActorState, look_closely
+from actors.kernel.inspection import ActorState, look_at, look_closely
 from simulation.node.simulated_node import SimulatedNode
 from simulation.play.play import Play
 from simulation.play.saved_run import SavedRun
 
 SECOND_NS = 10**9
+Json = dict[str, Any]
 
 
 class Finding(enum.Enum):
@@ -64,6 +66,16 @@ class Replay:
         """Play until the saved invariant is violated, or to the end."""
         self._move(lambda: self.finding() is Finding.NOT_YET and go_on())
 
+    def until_told(self, is_told: Callable[[], bool], *, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Play until `is_told`, which is asked after each step, when `told` has had its lines; or to the end."""
+
+        def wanted() -> bool:
+            self.play.world.trace.hash()  # tells all lines
+            return not is_told() and go_on()
+
+        self.next()
+        self._move(wanted)
+
     def finding(self) -> Finding:
         """The comparison so far."""
         moment = self.play.world.broken_at.get(self.saved.violated.invariant)
@@ -75,6 +87,20 @@ class Replay:
     def actors(self) -> tuple[str, ...]:
         """Every actor that is there now, as the trace names it: node and path."""
         return tuple(f"{name}{cell.path}" for name, node in self.play.world.nodes.items() for cell in _cells(node))
+
+    def last_turn(self) -> str:
+        """What the last turn did, as a line of the trace: for turns that end no message."""
+        world = self.play.world
+        for name, node in world.nodes.items():
+            for cell in _cells(node):
+                if cell is world.dispatcher.last_turn:
+                    return f"{self.now_ns} {name}{cell.path} {_turn_of(cell, self.now_ns)}"
+        return f"{self.now_ns} world an actor that has ended had its last turn"
+
+    def pods(self) -> tuple[Json, ...]:
+        """The pods of the API, by namespace and name."""
+        found = [version.object for version in self.play.world.server.store.of["pods"].all()]
+        return tuple(sorted(found, key=lambda pod: (pod["metadata"]["namespace"], pod["metadata"]["name"])))
 
     def look_at(self, actor: str) -> ActorState | None:
         """One actor in detail, by its full name; None when it does not exist."""
@@ -91,6 +117,13 @@ class Replay:
 
     def _flush(self) -> None:
         self.play.world.trace.last()
+
+
+def _turn_of(cell: Cell, now_ns: int) -> str:
+    info = look_at(cell, now_ns)
+    if info.handling:
+        return f"{info.handling}: goes on when it has {info.waiting_for or 'its next turn'}"
+    return f"is {info.state}" if info.handled else "begins"
 
 
 def named_alike(name: str, actors: tuple[str, ...]) -> tuple[str, ...]:

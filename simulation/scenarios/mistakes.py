@@ -18,7 +18,7 @@ from msgspec import Meta
 from config.documents.codec import Faults
 from config.documents.places import DocumentPlace
 from config.documents.walk import named
-from config.values.nearest import did_you_mean
+from config.values.nearest import did_you_mean, nearest
 
 
 def mistakes(kind: Any, document: object) -> Faults:
@@ -83,7 +83,11 @@ def _struct(kinds: tuple[type[msgspec.Struct], ...], value: object, place: Docum
         if place.faults.full:
             return None
         if key in fields:
-            _look(fields[key][0], item, place / str(key))
+            meant = _meant(str(key), item, fields, value)
+            if meant:
+                (place / str(key)).fault(f"must be a map, not {named(item)}", f"did you mean {meant}?")
+            else:
+                _look(fields[key][0], item, place / str(key))
         elif key != tag_field:
             free = sorted(set(fields) - set(value))
             (place / str(key)).fault("unknown field", did_you_mean(str(key), fields, f"there are {_listed(free)}"))
@@ -91,6 +95,26 @@ def _struct(kinds: tuple[type[msgspec.Struct], ...], value: object, place: Docum
         if required and name not in value:
             place.fault(f"has no field {name}", "write it")
     return None
+
+
+def _meant(key: str, item: object, fields: Mapping[str, tuple[Any, bool]], given: Mapping[Any, Any]) -> str:
+    """The field with a similar name that takes this value, where `key` is one for a map; mostly empty."""
+    if not _is_struct(fields[key][0]) or (item is None or isinstance(item, dict)):
+        return ""
+    takers = [name for name, (hint, _) in fields.items() if name not in given and _takes(hint, item)]
+    return nearest(key, takers)
+
+
+def _is_struct(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
+
+
+def _takes(hint: Any, value: object) -> bool:
+    try:
+        msgspec.convert(value, hint)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 @functools.lru_cache(maxsize=128)

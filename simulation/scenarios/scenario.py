@@ -10,6 +10,7 @@ has the format for users.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, get_type_hints
@@ -162,6 +163,10 @@ def library_scenario(name: str) -> Scenario:
 def schema() -> dict[str, Any]:
     """The JSON schema of the format."""
     made = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(Scenario)))
+    for struct in made["$defs"].values():
+        if text := struct.get("description"):
+            # Releases of msgspec before 0.23 keep the indentation of a docstring.
+            struct["description"] = inspect.cleandoc(text)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A scenario of actorlet", **made}
 
 

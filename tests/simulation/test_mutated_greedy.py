@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 import actors.kernel.lanes
+import actors.volumes.calls
 from actors.kernel import Message
 from actors.kernel.turns import Turns
 from actors.messages.volumes import PrepareVolumes
@@ -54,7 +55,9 @@ def test_an_agent_whose_lanes_are_queues_without_turns_is_found_out(monkeypatch:
 
     assert not is_found_out(played_together())
     monkeypatch.setattr(actors.kernel.lanes, "Turns", OneQueue)
-    monkeypatch.setattr(VolumeCalls, "has_room", lambda *_: True)  # the window of a pod is another defence
+    # The window of a pod and its pace are other defences.
+    monkeypatch.setattr(VolumeCalls, "has_room", lambda *_: True)
+    monkeypatch.setattr(actors.volumes.calls, "AT_ONCE", 100_000)
     assert is_found_out(played_together())
 
 

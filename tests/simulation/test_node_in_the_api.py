@@ -84,6 +84,7 @@ def test_a_node_is_ready_within_a_moment_of_its_start_and_costs_two_writes(seed:
     assert world.node.stop()
 
 
+# (spec 2.12.1)
 def test_a_runtime_that_goes_makes_the_node_unready_half_a_minute_after_its_last_answer(world: World) -> None:
     world.run(SECOND_NS)
     world.node.cri.go_down()
@@ -95,6 +96,7 @@ def test_a_runtime_that_goes_makes_the_node_unready_half_a_minute_after_its_last
     assert world.ready == "True"
 
 
+# (spec 2.12.2)
 def test_a_network_that_is_not_ready_is_said_at_the_next_question(world: World) -> None:
     world.run(SECOND_NS)
     world.node.cri.set_ready(network=False)

@@ -155,6 +155,7 @@ def test_a_runtime_that_dies_breaks_what_is_in_flight_and_keeps_what_it_has() ->
     assert pods.cri.in_flight == 0
 
 
+# (spec 2.7.2)
 def test_without_a_network_only_pods_of_the_host_network_run() -> None:
     pods = Pods()
     pods.cri.set_ready(network=False)

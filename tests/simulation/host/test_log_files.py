@@ -76,6 +76,7 @@ def test_sizes_are_those_of_plain_files(disk: Disk):
     assert disk.files.sizes([]) == ()
 
 
+# (spec 3.13.4)
 def test_names_beside_are_those_of_the_log(disk: Disk):
     for name in ("0.log", "0.log.b", "0.log.a", "10.log", "10.log.a"):
         disk.write(name, b"")

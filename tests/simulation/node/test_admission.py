@@ -25,6 +25,7 @@ def status(cluster: Cluster, name: str) -> dict[str, Any]:
     return dict(cluster.pods()[name]["status"])
 
 
+# (spec 2.4.1, 10.14.8)
 def test_a_pod_that_does_not_fit_fails_and_says_how_much_there_is():
     cluster = Cluster()
     cluster.run(SECOND)
@@ -42,6 +43,7 @@ def test_a_pod_that_does_not_fit_fails_and_says_how_much_there_is():
     assert len(cluster.node.containers()) == 1, "nothing of it was made"
 
 
+# (spec 2.10.6)
 def test_the_room_of_a_pod_is_free_when_it_has_ended_not_before():
     cluster = Cluster()
     cluster.run(SECOND)
@@ -56,6 +58,7 @@ def test_the_room_of_a_pod_is_free_when_it_has_ended_not_before():
     assert status(cluster, "too-early")["reason"] == "OutOfcpu"
 
 
+# (spec 2.10.6)
 def test_a_job_that_is_done_leaves_its_room_though_its_object_stays():
     cluster = Cluster()
     cluster.run(SECOND)
@@ -66,6 +69,7 @@ def test_a_job_that_is_done_leaves_its_room_though_its_object_stays():
     cluster.until(lambda: cluster.phases()["next"] == "Running")
 
 
+# (spec 10.15.1)
 def test_others_make_way_for_a_critical_pod():
     cluster = Cluster()
     cluster.run(SECOND)
@@ -115,6 +119,7 @@ def test_a_critical_pod_says_which_pods_it_waits_for():
     assert explanation(cluster.node.node, "default/critical").waits == ()
 
 
+# (spec 10.14.5)
 def test_labels_that_came_with_the_pod_are_read_before_it_is_refused():
     cluster = Cluster()
     cluster.run(SECOND)
@@ -147,6 +152,7 @@ def test_an_agent_that_comes_back_takes_what_runs_though_the_node_would_not_take
     assert record.attempt == 0
 
 
+# (spec 1.7.6)
 def test_a_static_pod_is_taken_without_an_api_server():
     cluster = Cluster(manifests={"agent.yaml": manifest("agent", asking("1"))})
     cluster.api.down(600 * SECOND)
@@ -185,6 +191,7 @@ def test_the_room_of_a_pod_known_only_to_the_runtime_is_free_after_its_end():
     world.until(lambda: world.running() == ["next/app"])
 
 
+# (spec 10.11.5)
 def test_a_pod_never_runs_without_a_device_that_nobody_offers():
     cluster = Cluster()
     cluster.run(SECOND)
@@ -195,6 +202,7 @@ def test_a_pod_never_runs_without_a_device_that_nobody_offers():
     assert cluster.node.containers() == ()
 
 
+# (spec 10.12.5)
 def test_a_pod_never_runs_without_the_devices_of_its_claims():
     cluster = Cluster()
     claims = [{"name": "gpu", "resourceClaimName": "gpu"}]

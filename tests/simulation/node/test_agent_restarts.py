@@ -88,6 +88,7 @@ def test_an_agent_killed_many_times_in_a_row_restarts_no_container():
     }
 
 
+# (spec 16.5)
 def test_a_pod_that_was_shown_running_is_shown_running_with_the_same_start_after_a_restart():
     world = World(PODS).start()
     world.run(20 * SECOND)
@@ -114,6 +115,7 @@ def test_a_pod_that_was_shown_running_is_shown_running_with_the_same_start_after
         ]
 
 
+# (spec 16.5)
 def test_a_crash_loop_goes_on_where_it_was():
     world = World({"bad": manifest("bad", behaviour={"run-for": "1s", "exit-code": "3"})}).start()
     world.run(45 * SECOND)

@@ -267,6 +267,7 @@ def test_an_agent_that_is_killed_disturbs_no_pod_and_writes_nothing_new(seed: in
 
 
 @pytest.mark.parametrize("after_ms", [0, 50, 150, 400, 900, 1500, 2500])
+# (spec 2.10.5)
 def test_an_agent_killed_while_a_pod_is_deleted_leaves_nothing(after_ms: int):
     cluster = Cluster()
     cluster.create("web")

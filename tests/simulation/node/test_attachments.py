@@ -17,6 +17,7 @@ LIMIT_CHANGES = {"nodeAllocatableUpdatePeriodSeconds": 60}
 EXHAUSTED = {"message": "ResourceExhausted: the node has too many volumes", "errorCode": 8}
 
 
+# (spec 8.1.3)
 def test_an_attachment_that_takes_long_is_said():
     cluster = StorageCluster()
     cluster.claim()
@@ -27,6 +28,7 @@ def test_an_attachment_that_takes_long_is_said():
     assert any("is not attached yet" in text for text in cluster.said("web"))
 
 
+# (spec 2.7.6)
 def test_a_pod_whose_volume_is_one_too_many_for_the_node_is_refused_after_a_while():
     cluster = StorageCluster(rules=LIMIT_CHANGES)
     cluster.claim()
@@ -80,6 +82,7 @@ def test_a_driver_that_attaches_nothing_is_not_waited_for():
     assert cluster.in_use() == []
 
 
+# (spec 8.4.3)
 def test_without_a_controller_that_attaches_a_volume_that_needs_it_is_refused():
     cluster = StorageCluster(configuration=NOBODY_ATTACHES)
     cluster.claim()
@@ -105,6 +108,7 @@ def test_without_a_controller_that_attaches_other_drivers_are_used_as_ever():
     cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
 
 
+# (spec 8.4.2)
 def test_volumes_in_use_are_listed_until_released_and_across_a_restart():
     cluster = StorageCluster()
     cluster.claim()
@@ -164,6 +168,7 @@ def test_a_disk_of_the_nodes_own_tools_is_had_by_one_node_at_a_time(source: dict
     cluster.until(lambda: cluster.phases() == {} and cluster.in_use() == [], 40 * SECOND)
 
 
+# (spec 8.4.3)
 def test_without_a_controller_that_attaches_a_disk_of_the_nodes_own_tools_is_had_at_once():
     cluster = StorageCluster(configuration=NOBODY_ATTACHES)
     cluster.claim()

@@ -52,6 +52,7 @@ def test_every_pod_is_in_its_cgroup_and_a_new_agent_changes_nothing() -> None:
     assert told(world) == []
 
 
+# (spec 2.7.4)
 def test_a_pod_that_was_begun_without_a_cgroup_gets_one_with_its_next_sandbox() -> None:
     world = World({"web": manifest("web")})
     world.node.cgroups.broken = "Permission denied"

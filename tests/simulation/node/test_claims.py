@@ -99,6 +99,7 @@ def test_a_claim_may_stand_for_a_volume_of_another_kind(source: dict[str, Any]):
     cluster.until(lambda: cluster.phases() == {"web": "Running"}, 10 * SECOND)
 
 
+# (spec 8.3.3)
 def test_an_ephemeral_claim_must_be_the_pods_own():
     cluster = StorageCluster(attach=False)
     template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
@@ -133,6 +134,7 @@ def test_an_inline_volume_needs_a_driver_that_says_it_makes_such():
     cluster.until(lambda: cluster.phases() == {"web": "Running"}, 5 * SECOND)
 
 
+# (spec 8.3.7)
 def test_a_volume_brings_its_group_to_the_processes_of_its_pods():
     cluster = StorageCluster(attach=False)
     cluster.claim()

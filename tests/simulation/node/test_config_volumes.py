@@ -68,6 +68,7 @@ def test_a_restarted_agent_leaves_files_and_containers_as_they_are():
     assert world.node.volumes.list_uids() == ()
 
 
+# (spec 8.1.3)
 def test_a_volume_that_cannot_be_had_holds_up_its_pod_alone_and_says_why():
     share = {"name": "share", "gitRepo": {"repository": "https://example.com/a.git"}}
     bad = manifest("bad", [container(volumeMounts=[mounted("share"), mounted("all")])], volumes=[share, NAME])

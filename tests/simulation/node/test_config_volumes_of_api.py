@@ -88,6 +88,7 @@ def test_a_pod_that_waits_for_its_volumes_is_ended_by_its_deadline_all_the_same(
     assert cluster.pods()["job"]["status"]["reason"] == "DeadlineExceeded"
 
 
+# (spec 8.3.5)
 def test_files_follow_their_object_and_outlive_it_and_go_with_their_pod():
     cluster = Cluster()
     cluster.ask("POST", SETTINGS, settings(a="1"))

@@ -9,11 +9,13 @@ import msgspec
 
 from runtime.api.calls import ApiCall
 from runtime.csi.capability import NodeInfo
+from simulation.host.device_plugins import some_devices
 from tests.simulation.node.storage_cluster import DRIVER, STORAGE, StorageCluster, api_object
 from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.worlds import SECOND
 
 
+# (spec 8.8.2)
 def test_a_driver_that_registers_is_seen_by_the_cluster_and_one_that_ends_is_not():
     cluster = StorageCluster()
     node = cluster.csi_node()
@@ -49,18 +51,33 @@ def test_a_restarted_agent_takes_no_driver_away_that_is_still_there():
     assert cluster.node.plugins.told == [(DRIVER, ""), (DRIVER, "")]
 
 
+# (spec 10.12.6)
 def test_plugins_of_other_types_are_told_that_nobody_serves_them():
     cluster = StorageCluster()
-    cluster.node.plugins.add("gpu.example.com", NodeInfo(""), kind="DevicePlugin")
+    cluster.node.plugins.add("gpu.example.com", NodeInfo(""), kind="DRAPlugin", versions=("v1alpha4.DRAPlugin",))
+    cluster.node.plugins.add("strange.example.com", NodeInfo(""), kind="StrangePlugin")
     cluster.node.plugins.add("odd.example.com", NodeInfo("n"), versions=("2.0.0",))
     cluster.run(5 * SECOND)
     told = dict(cluster.node.plugins.told)
-    assert "DevicePlugin are not served" in told["gpu.example.com"]
+    assert "none of services supported by the plugin (v1alpha4.DRAPlugin)" in told["gpu.example.com"]
+    assert "no handler registered for plugin type: StrangePlugin" in told["strange.example.com"]
     assert "speaks no version of csi.v1" in told["odd.example.com"]
     assert cluster.csi_drivers() == [DRIVER]
-    assert len(cluster.node.plugins.told) == 3, "they are not told again and again"
+    assert len(cluster.node.plugins.told) == 4, "they are not told again and again"
 
 
+# (spec 10.11.1)
+def test_a_device_plugin_that_is_found_by_its_socket_offers_its_devices():
+    cluster = StorageCluster()
+    plugin = "vendor.example/gpu"
+    cluster.node.device_plugins.start(plugin, some_devices(3))
+    cluster.node.plugins.add(plugin, NodeInfo(""), kind="DevicePlugin", versions=("v1beta1",))
+    cluster.run(20 * SECOND)
+    assert dict(cluster.node.plugins.told)[plugin] == ""
+    assert cluster.ask("GET", "/api/v1/nodes/node")["status"]["allocatable"][plugin] == "3"
+
+
+# (spec 8.8.3)
 def test_a_csi_node_of_an_earlier_node_of_the_name_is_made_anew():
     cluster = Cluster()
     owner = {"apiVersion": "v1", "kind": "Node", "name": "node", "uid": "of-another-life"}
@@ -77,6 +94,7 @@ def _csi_node(cluster: Cluster) -> dict[str, Any]:
     return dict(cluster.ask("GET", f"{STORAGE}/csinodes/node"))
 
 
+# (spec 2.12.2, 8.8.3)
 def test_while_the_csi_node_cannot_be_written_the_node_is_not_ready():
     cluster = Cluster()
     broken = True

@@ -21,6 +21,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
+# (spec 16.4)
 def test_a_damaged_state_file_is_named_and_stops_nothing(damage: str, caplog: pytest.LogCaptureFixture) -> None:
     world = World({name: manifest(name) for name in ("a", "b")}).start()
     world.until(lambda: len(world.running()) == 2)

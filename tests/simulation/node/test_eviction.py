@@ -123,6 +123,7 @@ def test_no_pod_is_evicted_while_the_runtime_reports_no_usage_in_the_world(short
     assert evicted(world) == ["greedy"]
 
 
+# (spec 7.7.1)
 def test_a_node_under_pressure_takes_no_more_of_those_that_ask_for_nothing():
     world = cluster()
     world.run(30 * SECOND)
@@ -133,6 +134,7 @@ def test_a_node_under_pressure_takes_no_more_of_those_that_ask_for_nothing():
     world.until(lambda: evicted(world) == ["late"], 5 * SECOND)
 
 
+# (spec 7.6.1)
 def test_a_pod_over_the_limit_of_its_empty_dir_goes_and_is_no_disruption():
     world = cluster(eviction_hard={})
     world.create(
@@ -172,6 +174,7 @@ def test_a_dead_volume_of_a_pod_does_not_hide_what_its_others_take():
     world.until(lambda: evicted(world) == ["hoard"], 3 * MINUTE)
 
 
+# (spec 7.2.6)
 def test_nothing_is_measured_without_eviction_thresholds():
     world = cluster(eviction_hard={})
     world.create("web")
@@ -188,6 +191,7 @@ def handled(world):
     return {each.path: each.handled for each in report.actors if each.path in ("/node/eviction", "/node/stats")}
 
 
+# (spec 7.3.1)
 def test_a_full_disk_is_freed_of_images_before_a_pod_goes():
     world = cluster()
     world.create("web")

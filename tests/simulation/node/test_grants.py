@@ -25,6 +25,7 @@ from tests.simulation.node import (
     test_csi_nodes,
     test_pod_certificates,
     test_references,
+    test_resource_claims,
     test_trust_bundles,
 )
 from tests.simulation.node.grants import Grant, GrantedApi, grant_for, grants
@@ -48,6 +49,7 @@ LIVES = (
     test_config_volumes_of_api.test_every_pod_of_a_cluster_finds_its_token,
     test_config_volumes_of_api.test_files_follow_their_object_and_outlive_it_and_go_with_their_pod,
     test_references.test_an_image_is_pulled_with_the_secret_of_the_pod,
+    test_resource_claims.test_two_pods_share_a_claim_that_is_unprepared_once_when_both_have_ended,
     test_pod_certificates.test_a_denied_request_is_told_and_is_final,
     test_trust_bundles.test_an_optional_bundle_is_an_empty_file_until_it_comes,
 )
@@ -104,6 +106,7 @@ def the_http_server_asks_who_somebody_is_and_what_he_may() -> None:
     asyncio.run(gate.admit("GET", "/pods", "", ANN))
 
 
+# (spec 17.7.1)
 def test_every_grant_is_used(tmp_path: Path) -> None:
     GrantedApi.used.clear()
     for life in LIVES:
@@ -126,6 +129,7 @@ def test_every_grant_is_used(tmp_path: Path) -> None:
         (Grant("patch", "", "nodes"), False),
     ],
 )
+# (spec 17.7.1)
 def test_the_cluster_role_grants_or_denies_each_call(asked: Grant, granted: bool) -> None:
     assert (grant_for(asked) is not None) is granted
 

@@ -60,6 +60,7 @@ def whys(world: World) -> list[str]:
     return [each.text for each in explanation(world.node.node, "web").happened if "Hook failed: " in each.text]
 
 
+# (spec 3.10.7)
 def test_a_pre_stop_command_runs_before_the_stop_signal():
     behaviour = {"exec-delay": "4s"}
     world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
@@ -70,6 +71,7 @@ def test_a_pre_stop_command_runs_before_the_stop_signal():
     assert record(world).exit_code == 0
 
 
+# (spec 3.11.1)
 def test_a_hook_that_does_not_end_is_given_the_grace_and_the_container_two_seconds():
     behaviour = {"exec-delay": "1h", "ignore-stop-signal": "true"}
     world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
@@ -79,6 +81,24 @@ def test_a_hook_that_does_not_end_is_given_the_grace_and_the_container_two_secon
     assert record(world).exit_code == 137
     [why] = whys(world)
     assert "grace period" in why or "in its time" in why
+
+
+@pytest.mark.parametrize(("takes_s", "fails"), [(31, False), (40, True)])
+@pytest.mark.parametrize("hook", ["command", "call"])
+def test_a_hook_that_outlasts_the_grace_goes_on_while_its_container_is_being_stopped(
+    hook: str, takes_s: int, fails: bool
+):
+    behaviour = {"exec-delay": f"{takes_s}s", "hook-delay": f"{takes_s}s", "ignore-stop-signal": "true"}
+    app = hooked(pre_stop=EXEC) if hook == "command" else hooked(pre_stop=HTTP, **PORT)
+    world = World({"web": manifest("web", [app], behaviour=behaviour, **WEB)}).start()
+    world.run(5 * SECOND)
+    began_ns = remove(world)
+    assert lived_on_s(world, began_ns) == pytest.approx(32, abs=1.2)
+    happened = [each.text for each in explanation(world.node.node, "web").happened]
+    assert [said for said in world.said("web") if "PreStop" in said] == (
+        ["FailedPreStopHook: PreStopHook failed"] if fails else []
+    )
+    assert ("container app: its preStop hook has ended" in happened) is not fails
 
 
 def test_a_hook_has_its_time_and_no_more_also_when_the_worker_is_late_and_its_mailbox_is_full(
@@ -110,6 +130,7 @@ def test_the_time_of_the_hook_is_taken_off_the_grace():
     assert lived_on_s(world, remove(world)) == pytest.approx(30, abs=1.2)
 
 
+# (spec 3.10.10)
 def test_a_failing_hook_is_an_event_and_holds_nothing_up():
     behaviour = {"exec-exit-code": "7", "exec-output": "cannot drain"}
     world = World({"web": manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, **WEB)}).start()
@@ -127,6 +148,7 @@ def test_the_killing_is_said_before_the_hook_runs():
     assert reasons.index("Killing") < reasons.index("FailedPreStopHook")
 
 
+# (spec 3.11.2)
 def test_an_http_hook_calls_the_named_port_of_the_pod_and_says_that_it_fell_back():
     world = World({"web": manifest("web", [hooked(pre_stop=HTTP, **PORT)], behaviour={"hook-call": "plain"})}).start()
     world.run(5 * SECOND)
@@ -137,6 +159,7 @@ def test_an_http_hook_calls_the_named_port_of_the_pod_and_says_that_it_fell_back
     assert any(said.startswith("LifecycleHTTPFallback: ") for said in world.said("web"))
 
 
+# (spec 3.11.4)
 def test_a_sleep_is_slept_and_not_longer_than_the_grace():
     asleep = hooked(pre_stop={"sleep": {"seconds": 6}})
     world = World({"web": manifest("web", [asleep], **WEB)}).start()
@@ -346,6 +369,7 @@ def test_a_sidecar_lets_the_next_begin_when_its_hook_has_ended():
     assert world.running() == ["web/app", "web/side"]
 
 
+# (spec 3.7.7)
 def test_a_post_start_hook_that_fails_ends_the_container_which_is_restarted_with_back_off():
     world = World({"web": manifest("web", [hooked(post_start=EXEC)], behaviour={"exec-exit-code": "1"}, **WEB)}).start()
     world.run(15 * SECOND)

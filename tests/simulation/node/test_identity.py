@@ -60,6 +60,7 @@ def settled(*containers: dict[str, Any], configuration: KubeletConfiguration = I
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
+# (spec 14.1.2)
 def test_dns_policy_cluster_first_gives_the_sandbox_the_resolver_of_the_cluster() -> None:
     dns = sandbox(settled()).dns_config
     assert dns is not None
@@ -68,6 +69,7 @@ def test_dns_policy_cluster_first_gives_the_sandbox_the_resolver_of_the_cluster(
     assert dns.options == ("ndots:5",)
 
 
+# (spec 14.1.5)
 def test_conformance_dns_custom_dns_config_of_policy_none() -> None:
     own = {"nameservers": ["1.1.1.1"], "searches": ["resolv.conf.local"], "options": [{"name": "ndots", "value": "2"}]}
     dns = sandbox(settled(dnsPolicy="None", dnsConfig=own)).dns_config
@@ -75,6 +77,7 @@ def test_conformance_dns_custom_dns_config_of_policy_none() -> None:
     assert (dns.servers, dns.searches, dns.options) == (("1.1.1.1",), ("resolv.conf.local",), ("ndots:2",))
 
 
+# (spec 14.1.3)
 def test_a_missing_cluster_dns_is_said_once_of_the_pod_and_of_the_node_and_the_pod_runs() -> None:
     world = settled(configuration=KubeletConfiguration())
     assert world.running() == ["web/app"]
@@ -154,6 +157,7 @@ def test_a_resolv_conf_that_does_not_fit_into_those_of_pods_is_said_of_the_node_
     assert "more than 29 domains" in said[0].event.message
 
 
+# (spec 14.3.1)
 def test_conformance_kubelet_host_aliases_and_the_pods_own_name_are_in_its_hosts_file() -> None:
     aliases = [{"ip": "123.45.67.89", "hostnames": ["foo", "bar"]}]
     world = settled(hostAliases=aliases, hostname="box", subdomain="sub")
@@ -166,6 +170,7 @@ def test_conformance_kubelet_host_aliases_and_the_pods_own_name_are_in_its_hosts
     assert (mount.host_path, mount.readonly) == (f"{ROOT}/pods/{uid_of(world)}/etc-hosts", False)
 
 
+# (spec 14.3.3)
 def test_conformance_kubelet_managed_etc_hosts_not_where_mounted_and_not_as_managed_in_the_host_network() -> None:
     own = container("own", volumeMounts=[{"name": "hosts", "mountPath": "/etc/hosts"}])
     volumes = [{"name": "hosts", "hostPath": {"path": "/etc/hosts"}}]
@@ -217,6 +222,7 @@ def test_a_pod_with_its_own_users_has_ids_that_are_recorded_and_told_to_sandbox_
         assert all(each.uidMappings == users.uids for each in made.mounts)
 
 
+# (spec 2.9.1)
 def test_ids_outlive_the_agent_and_end_with_the_pod() -> None:
     world = World({name: manifest(name, hostUsers=False) for name in ("a", "b")}).start()
     world.run(10 * SECOND)
@@ -301,6 +307,7 @@ def test_a_running_pod_is_not_refused_by_a_stricter_agent() -> None:
     assert world.phases() == {"web": "Running"}
 
 
+# (spec 3.9.2)
 def test_overhead_is_told_beside_the_sum_of_the_containers() -> None:
     world = settled(container(resources={"requests": {"cpu": "1"}}), overhead={"cpu": "250m", "memory": "64Mi"})
     linux = sandbox(world).linux
@@ -311,6 +318,7 @@ def test_overhead_is_told_beside_the_sum_of_the_containers() -> None:
     assert linux.resources.cpu_shares == 1024
 
 
+# (spec 10.17.1)
 def test_the_runtime_is_told_what_the_whole_pod_asks_for_and_not_what_its_containers_do() -> None:
     whole = {"requests": {"cpu": "2", "memory": "1Gi"}}
     world = settled(container(resources={"requests": {"cpu": "1"}}), resources=whole)

@@ -166,6 +166,7 @@ def test_an_agent_that_begins_again_removes_nothing_before_the_age_of_an_image()
     assert not world.watched.wrong
 
 
+# (spec 6.5.3)
 def test_an_image_that_is_mounted_as_a_volume_stays_until_its_pod_has_ended() -> None:
     volume = {"name": "data", "image": {"reference": IMAGES[1], "pullPolicy": "IfNotPresent"}}
     mounts = [{"name": "data", "mountPath": "/data"}]

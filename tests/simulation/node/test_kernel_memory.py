@@ -17,6 +17,7 @@ def test_a_kill_for_the_whole_machine_is_an_event_of_the_node_and_one_in_a_pod_i
     world.until(lambda: "SystemOOM" in world.events("node"), 10 * SECOND)
 
 
+# (spec 7.8.1)
 def test_a_kernel_memory_notice_causes_an_eviction_at_once() -> None:
     # Looks come every ten seconds; of two moments four seconds apart one at least is far from the next.
     for moment in (2, 6):
@@ -29,6 +30,7 @@ def test_a_kernel_memory_notice_causes_an_eviction_at_once() -> None:
         world.until(lambda world=world: evicted(world) == ["greedy"], 3 * SECOND)
 
 
+# (spec 7.8.1)
 def test_the_kernel_is_not_asked_unless_that_is_wanted() -> None:
     world = cluster()
     world.run(30 * SECOND)

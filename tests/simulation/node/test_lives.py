@@ -26,6 +26,7 @@ def test_a_crashing_container_waits_10_20_40_seconds_and_at_most_300():
     assert waits[7] == pytest.approx(300, abs=1.5)
 
 
+# (spec 3.5.3)
 def test_a_crash_loop_is_shown_with_its_reason_the_last_end_and_the_count():
     world = World({"bad": manifest("bad", behaviour={"run-for": "1s", "exit-code": "3"})}).start()
     world.run(10 * SECOND)
@@ -138,6 +139,7 @@ def test_a_container_that_ignores_its_signal_is_killed_after_the_grace():
     assert [record.exit_code for record in world.made.values()] == [137]
 
 
+# (spec 2.11.1)
 def test_a_pod_is_ended_by_its_deadline():
     world = World({"job": manifest("job", activeDeadlineSeconds=30)}).start()
     took_ns = world.until(lambda: world.phases().get("job") == "Failed")
@@ -170,6 +172,7 @@ def test_a_lost_sandbox_is_replaced_with_its_containers():
     assert world.running_records()[0].sandbox.id != sandbox_id
 
 
+# (spec 3.6.1)
 def test_a_sandbox_that_is_made_anew_is_told_of_before_the_old_one_ends():
     world = World({"web": manifest("web", [container(lifecycle={"preStop": {"sleep": {"seconds": 2}}})])}).start()
     world.until(world.settled)
@@ -194,6 +197,7 @@ def test_a_container_killed_by_the_kernel_is_shown_so_and_starts_again():
     assert status.restart_count == 1
 
 
+# (spec 2.8.4)
 def test_an_unwanted_running_pod_is_ended_once_every_source_has_reported():
     world = World({"web": manifest("web"), "gone": manifest("gone")}).start()
     world.run(5 * SECOND)
@@ -217,6 +221,7 @@ def test_an_image_that_cannot_be_had_backs_off_and_the_pod_waits_with_the_reason
     assert world.phases() == {"web": "Pending"}
 
 
+# (spec 3.7.5, 6.1.5)
 def test_events_say_each_start_each_pull_and_each_wait_once():
     crash = manifest("crash", behaviour={"run-for": "1s", "exit-code": "1"})
     away = manifest("away", [container(image="registry.example/missing:1")])
@@ -236,6 +241,7 @@ def test_events_say_each_start_each_pull_and_each_wait_once():
     assert said == ["Error: the pod's annotations make this call fail"]
 
 
+# (spec 6.1.4)
 def test_why_a_pull_failed_is_shown_for_a_second_before_its_back_off():
     world = World({"web": manifest("web")}, settings=Settings(images=(), registry=frozenset())).start()
 
@@ -282,6 +288,7 @@ def test_the_same_seed_gives_the_same_story():
     assert story(4) != story(5)
 
 
+# (spec 3.3.16)
 def test_spec_3_3_a_sidecar_that_cannot_be_started_holds_up_no_other_that_is_to_start():
     sides = [container(name, restartPolicy="Always") for name in ("first", "second")]
     world = World({"web": manifest("web", initContainers=sides)}).start()

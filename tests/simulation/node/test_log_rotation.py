@@ -82,6 +82,7 @@ def no_gap(log: bytes) -> bool:
     return all((later - earlier) % 60_000 == 100 for earlier, later in itertools.pairwise(at))
 
 
+# (spec 3.13.2)
 def test_a_log_is_moved_away_compressed_and_removed_and_no_line_is_lost():
     node = world()
     node.until(lambda: node.running() == ["chatty/app"])
@@ -94,6 +95,25 @@ def test_a_log_is_moved_away_compressed_and_removed_and_no_line_is_lost():
     node.run(100 * SECOND)
     assert len(logs.names()) == FILES
     assert no_gap(logs.everything())
+
+
+# (spec 3.13.1)
+def test_a_log_has_never_more_files_than_allowed_also_while_it_is_rotated():
+    configuration = small_logs(container_log_max_files=3, container_log_max_workers=2)
+    node = world("one", "two", configuration=configuration)
+    node.until(lambda: len(node.running()) == 2)
+    tree, counts = node.node.host.tree, [0]
+
+    def count() -> None:
+        for pod in ("one", "two"):
+            names = Logs(node, pod).names()
+            whole = {name.removesuffix(".gz") for name in names if not name.endswith(".tmp")}
+            counts.append(len(whole))
+
+    end = tree.watch(Logs(node, "one").directory().rsplit("/", 2)[0], count)
+    node.run(120 * SECOND)
+    end()
+    assert max(counts) == 3
 
 
 def test_three_writers_are_bounded_by_limit_and_rate_at_every_moment():
@@ -136,6 +156,7 @@ def test_a_size_below_zero_turns_rotation_off():
     assert Logs(node, "chatty").names() == ["0.log"]
 
 
+# (spec 3.13.2)
 def test_a_log_that_cannot_be_opened_anew_gets_its_name_back():
     node = world(behaviour={**CHATTY, "fail": "ReopenContainerLog*2"})
     node.until(lambda: node.running() == ["chatty/app"])
@@ -163,6 +184,7 @@ def test_a_runtime_that_never_answers_for_one_log_holds_up_no_other():
     assert no_gap(logs.everything())
 
 
+# (spec 3.13.3)
 def test_a_log_that_somebody_has_removed_is_opened_anew():
     node = world(behaviour={"output": "hello", "output-every": "1s"})
     node.until(lambda: node.running() == ["chatty/app"])

@@ -82,6 +82,7 @@ def down_after(world, began, limit=120):
     return (world.node.shutdown.down_at_ns - began) / SECOND
 
 
+# (spec 9.7.2)
 def test_pods_end_by_priority_and_critical_ones_last():
     world = cluster()
     create(world, "web", annotations=DEAF, grace=8)
@@ -114,6 +115,7 @@ def test_pods_end_by_priority_and_critical_ones_last():
     assert meters.value(GRACEFUL_SHUTDOWN_END) - meters.value(GRACEFUL_SHUTDOWN_START) == pytest.approx(took, abs=1)
 
 
+# (spec 9.7.2)
 def test_a_group_has_its_time_and_no_more():
     world = cluster(**by_priority((0, 6), (100, 20), (CRITICAL, 4), (CRITICAL + 500, 5)))
     for name, priority in (("low", 0), ("middle", CRITICAL), ("top", NODE_CRITICAL)):
@@ -155,6 +157,7 @@ def test_a_pod_whose_worker_fails_in_the_middle_ends_in_order_all_the_same(monke
     }
 
 
+# (spec 9.7.4)
 def test_a_node_that_goes_down_takes_no_pod():
     world = cluster()
     create(world, "web", annotations=DEAF)
@@ -170,6 +173,7 @@ def test_a_node_that_goes_down_takes_no_pod():
         assert status["message"] == "Pod was rejected: Pod was rejected as the node is shutting down."
 
 
+# (spec 9.7.3)
 def test_a_succeeded_pod_keeps_its_status_in_a_node_shutdown():
     world = cluster()
     create(world, "done", restartPolicy="Never", annotations={"simulated.actorlet.dev/run-for": "1s"})
@@ -180,6 +184,7 @@ def test_a_succeeded_pod_keeps_its_status_in_a_node_shutdown():
     assert "reason" not in world.pods()["done"]["status"]
 
 
+# (spec 9.7.6)
 def test_a_shutdown_that_is_called_off_opens_the_node_again():
     world = cluster()
     create(world, "web", annotations=DEAF, grace=5)
@@ -288,6 +293,7 @@ def test_after_the_boot_static_pods_run_again_and_no_others():
     assert "reason" not in world.pods()["static-node"]["status"]
 
 
+# (spec 9.7.6)
 def test_a_bus_that_goes_away_is_waited_for(caplog):
     world = cluster()
     create(world, "web")

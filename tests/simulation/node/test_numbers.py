@@ -70,6 +70,7 @@ class Counted:
         return next((float(each.removeprefix(line)) for each in page.splitlines() if each.startswith(line)), 0)
 
 
+# (spec 11.2.3, 11.6.1, 11.6.2)
 def test_the_summary_is_what_the_annotations_say() -> None:
     told = Counted().summary()
     (pod,) = told["pods"]
@@ -175,6 +176,7 @@ def test_a_summary_does_not_say_that_there_are_no_pods_while_nobody_can_say(only
     assert (told is None) is not only_cpu_and_memory
 
 
+# (spec 11.2.3)
 def test_every_page_is_read_by_a_client_of_prometheus() -> None:
     counted = Counted(pods=3)
     numbers = counted.numbers

@@ -233,6 +233,7 @@ def test_a_runtime_that_goes_away_and_comes_back_finds_all_as_it_was():
     assert world.running() == ["late/app", *names(20)]
 
 
+# (spec 2.2.4)
 def test_a_missing_runtime_is_waited_for_and_said_so_once(caplog: pytest.LogCaptureFixture):
     world = World(many(2))
     world.cri.go_down()

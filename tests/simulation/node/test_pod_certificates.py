@@ -74,6 +74,7 @@ def states(signer: Signer) -> dict[str, float]:
     return {row.labels[1]: row.value for row in rows.rows}
 
 
+# (spec 17.7.3)
 def test_a_pod_waits_for_its_certificate_and_finds_it_with_its_key() -> None:
     signer = Signer()
     cluster = signer.cluster
@@ -108,6 +109,7 @@ def test_a_pod_waits_for_its_certificate_and_finds_it_with_its_key() -> None:
     assert found["both.pem"] == found["key.pem"] + found["chain.pem"]
 
 
+# (spec 17.7.3)
 def test_a_certificate_is_renewed_with_a_new_key_and_the_old_one_stays_until_then() -> None:
     signer = Signer()
     cluster = signer.cluster

@@ -10,10 +10,12 @@ from actors.containers.gc import ContainerGCActor
 from actors.kernel import ActorRef, MailboxOverflowed
 from actors.messages.pods import CollectPod, LookAgain, TerminatePod
 from actors.pod.runtime import PodCalls
-from runtime.cri.messages import RemoveContainerRequest
+from runtime.cri.identity import CONTAINER_NAME
+from runtime.cri.messages import ContainerState, RemoveContainerRequest
 from runtime.cri.verbs import REMOVE_CONTAINER
 from simulation.cri.behaviour import PREFIX
 from simulation.cri.simulated_cri import DoVerb
+from simulation.cri.state import ContainerRecord
 from tests.simulation.node.test_api_server import MINUTE, Cluster
 from tests.simulation.node.worlds import SECOND, World, container, manifest, replace_handler
 
@@ -46,6 +48,7 @@ def verbs_after(world: World, verbs: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("code", ["0", "3"])
+# (spec 2.6.10)
 def test_spec_2_6_a_pod_that_had_ended_is_cleaned_up_by_the_next_agent_and_nothing_of_it_is_killed_or_begun(code: str):
     behaviour = {"run-for": "2s", "exit-code": code}
     world = World({"web": manifest("web", behaviour=behaviour, restartPolicy="Never")}).start()
@@ -69,6 +72,7 @@ def test_spec_2_6_a_pod_that_had_ended_is_cleaned_up_by_the_next_agent_and_nothi
         ("StartContainer", "Failed"),
     ],
 )
+# (spec 2.6.20, 2.8.1)
 def test_spec_2_6_a_call_that_fails_is_told_by_one_event(verb: str, event: str):
     world = World({"web": manifest("web", behaviour={"fail": f"{verb}=UNAVAILABLE*3"})}).start()
     world.until(lambda: world.phases().get("web") == "Running")
@@ -77,12 +81,14 @@ def test_spec_2_6_a_call_that_fails_is_told_by_one_event(verb: str, event: str):
     assert "FailedSync" not in reasons
 
 
+# (spec 2.1.4, 2.6.20)
 def test_spec_2_6_a_pass_that_fails_is_made_again_after_10_s_and_up_to_half_of_it_more():
     world = World({"web": manifest("web", behaviour={"fail": "RunPodSandbox=UNAVAILABLE*3"})}).start()
     took_s = world.until(lambda: world.phases().get("web") == "Running") / SECOND
     assert 30 <= took_s <= 46
 
 
+# (spec 2.6.20)
 def test_spec_2_6_a_status_that_cannot_be_had_is_told_once_in_upstream_s_words():
     world = World({"web": manifest("web", behaviour={"fail": "ContainerStatus=INTERNAL*3"})}).start()
     world.until(lambda: world.phases().get("web") == "Running")
@@ -90,6 +96,7 @@ def test_spec_2_6_a_status_that_cannot_be_had_is_told_once_in_upstream_s_words()
     assert said.startswith("FailedSync: error determining status: rpc error: code = Internal desc = ")
 
 
+# (spec 2.6.25)
 def test_spec_2_6_a_pass_that_the_end_of_its_pod_has_cancelled_is_no_failure():
     world = World({"web": manifest("web", behaviour={"late": "StartContainer=20s"})}).start()
     world.run(5 * SECOND)
@@ -111,6 +118,7 @@ def test_the_end_of_a_operation_that_a_full_mailbox_has_lost_holds_up_no_pod(mon
     assert (world.running(), world.phases(), world.node.containers()) == ([], {}, ())
 
 
+# (spec 2.6.21, 2.7.1)
 def test_spec_2_6_a_final_phase_ends_what_is_left_of_the_pod_at_once():
     side = container("side", restartPolicy="Always")
     pod = manifest("web", behaviour={"run-for.app": "3s"}, initContainers=[side], restartPolicy="Never")
@@ -121,6 +129,34 @@ def test_spec_2_6_a_final_phase_ends_what_is_left_of_the_pod_at_once():
     world.until(lambda: world.phases() == {"web": "Succeeded"})
 
 
+@pytest.mark.parametrize(("ends", "code"), [("app", "0"), ("app", "1"), ("init", "1")])
+def test_a_sidecar_of_a_pod_that_ends_by_itself_has_the_grace_of_the_pod(ends: str, code: str):
+    cluster = Cluster()
+    cluster.run(MINUTE)  # the machine has been up for longer than any grace
+    cluster.create(
+        "web",
+        initContainers=[container("side", restartPolicy="Always"), container("init")],
+        annotations={
+            f"{PREFIX}run-for.init": "1s",
+            f"{PREFIX}run-for.{ends}": "2s",
+            f"{PREFIX}exit-code.{ends}": code,
+            f"{PREFIX}stop-delay.side": "5s",
+        },
+        restartPolicy="Never",
+        terminationGracePeriodSeconds=30,
+    )
+
+    def sidecars() -> list[ContainerRecord]:
+        return [each for each in cluster.node.containers() if each.config.labels[CONTAINER_NAME] == "side"]
+
+    cluster.until(lambda: cluster.phases()["web"] in ("Succeeded", "Failed"))
+    [side] = sidecars()
+    assert side.state is ContainerState.CONTAINER_EXITED, "no phase is final while something runs"
+    assert side.exit_code == 0, "it was not killed while it had time"
+    assert cluster.phases() == {"web": "Succeeded" if code == "0" else "Failed"}
+
+
+# (spec 2.6.14)
 def test_spec_2_6_a_pod_that_is_deleted_without_a_grace_is_killed_within_the_floor():
     cluster = Cluster()
     cluster.create("web", annotations={PREFIX + "ignore-stop-signal": "true"}, terminationGracePeriodSeconds=600)
@@ -159,6 +195,7 @@ def test_a_deleted_pod_shows_ended_containers_while_its_sandbox_hangs(trouble: s
 
 
 @pytest.mark.parametrize(("grace_s", "told_after_s"), [(1, 10), (20, 30)])
+# (spec 2.6.9, 2.6.28)
 def test_spec_2_6_an_eviction_that_takes_too_long_is_reported(grace_s: int, told_after_s: int):
     world = World({"web": manifest("web", behaviour={"hang": "StopContainer"})}).start()
     world.run(5 * SECOND)
@@ -179,6 +216,7 @@ def test_spec_2_6_an_eviction_that_takes_too_long_is_reported(grace_s: int, told
     assert (status.phase, status.reason, status.message) == ("Failed", "Evicted", "the node was low on memory")
 
 
+# (spec 2.6.28)
 def test_spec_2_6_an_eviction_that_ends_in_time_is_not_complained_of():
     world = World({"web": manifest("web", behaviour={"ignore-stop-signal": "true"})}).start()
     world.run(5 * SECOND)
@@ -208,6 +246,7 @@ def test_a_pod_that_had_ended_when_it_was_evicted_keeps_what_is_said_of_its_end(
 # --- 3.10 -----------------------------------------------------------------------------------------------------------
 
 
+# (spec 2.8.2, 3.10.15)
 def test_spec_3_10_containers_are_ended_side_by_side_and_the_sandbox_is_stopped_after_them():
     behaviour = {"stop-delay": "4s"}
     world = World({"web": manifest("web", [container("a"), container("b")], behaviour=behaviour)}).start()
@@ -220,6 +259,7 @@ def test_spec_3_10_containers_are_ended_side_by_side_and_the_sandbox_is_stopped_
     assert abs(first - second) < SECOND // 10
 
 
+# (spec 3.10.5)
 def test_spec_3_10_each_end_is_told_once_however_often_it_is_looked_at():
     world = World({"web": manifest("web", behaviour={"stop-delay": "20s"})}).start()
     world.run(5 * SECOND)
@@ -270,6 +310,7 @@ def test_an_agent_that_comes_while_a_pod_ends_gives_it_what_is_left_whatever_the
     assert took_s == pytest.approx(60 if pre_stop is None else 50, abs=3)
 
 
+# (spec 3.10.13)
 def test_spec_3_10_a_sidecar_waits_no_longer_than_the_grace_and_has_its_two_seconds_after_it():
     side = container("side", restartPolicy="Always")
     behaviour = {"ignore-stop-signal": "true"}

@@ -115,6 +115,49 @@ def test_a_manifest_put_back_while_its_pod_ends_runs_again_after_the_end():
     assert world.phases() == {"web": "Running"}
 
 
+def test_a_manifest_that_is_removed_and_put_back_at_once_restarts_its_pod():
+    """As with a kubelet: people restart a static pod so."""
+    web = manifest("web")
+    world = World({"web": web}).start()
+    world.until(lambda: world.phases() == {"web": "Running"})
+    uid = world.pod("web").metadata.uid
+    world.node.remove_manifest("web")
+    world.node.put_manifest("web", web)
+    world.until(lambda: len(world.starts_of("web")) == 2)
+    world.run(5 * SECOND)
+    assert (world.running(), world.phases()) == (["web/app"], {"web": "Running"})
+    assert world.status("web").restart_count == 1, "its last life is still there to be read"
+    assert world.pod("web").metadata.uid == uid
+    world.run(60 * SECOND)
+    assert len(world.starts_of("web")) == 2
+
+
+@pytest.mark.parametrize("policy", ["Never", "OnFailure"])
+def test_a_manifest_of_a_pod_that_does_not_restart_is_begun_anew_too_when_it_is_put_back(policy: str):
+    job = manifest("job", behaviour={"run-for": "30s"}, restartPolicy=policy)
+    world = World({"job": job}).start()
+    world.until(lambda: world.phases() == {"job": "Running"})
+    world.run(5 * SECOND)
+    world.node.remove_manifest("job")
+    world.node.put_manifest("job", job)
+    world.run(10 * SECOND)
+    assert (world.running(), world.phases()) == (["job/app"], {"job": "Running"})
+    world.until(lambda: world.phases() == {"job": "Succeeded"})
+    world.node.remove_manifest("job")
+    world.node.put_manifest("job", job)
+    world.until(lambda: world.phases() == {"job": "Running"})
+    assert len(world.starts_of("job")) == 3
+
+
+def test_a_manifest_that_is_saved_again_restarts_nothing():
+    web = manifest("web")
+    world = World({"web": web}).start()
+    world.until(lambda: world.phases() == {"web": "Running"})
+    world.node.put_manifest("web", web)
+    world.run(60 * SECOND)
+    assert len(world.starts_of("web")) == 1
+
+
 def test_a_field_that_is_not_honoured_yet_is_a_warning_with_its_path_and_the_pod_runs():
     signalled = container("app") | {"lifecycle": {"stopSignal": "SIGUSR1"}}
     world = World({"web": manifest("web", [signalled], os={"name": "linux"})}).start()

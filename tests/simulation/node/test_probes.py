@@ -12,6 +12,7 @@ import pytest
 
 from actors.pod.one_pass import Outcome
 from actors.pod.sync import PodSync
+from runtime.cri.identity import CONTAINER_NAME
 from simulation.chance.call_faults import CallFaults, FaultPlan, Faults
 from simulation.cri.simulated_cri import DoVerb
 from simulation.cri.state import ContainerRecord
@@ -168,6 +169,7 @@ def test_while_the_runtime_cannot_stop_it_nothing_is_started_in_its_place() -> N
     assert len(world.starts_of("a", "other")) == 1
 
 
+# (spec 3.6.2)
 def test_a_stop_that_failed_is_tried_again_though_nobody_could_see_that_the_container_runs_on() -> None:
     faults = Faults(FaultPlan(), 1)
     world = aged(faults=faults)
@@ -238,6 +240,7 @@ def test_a_container_of_never_that_fails_its_liveness_probe_beside_others_has_th
     assert "Killing: Container app failed liveness probe" in world.said("a")
 
 
+# (spec 5.13)
 def test_nothing_else_is_asked_before_the_startup_probe_has_succeeded_and_it_is_not_asked_again() -> None:
     world = aged()
     app = container(startupProbe=probe(failureThreshold=30), livenessProbe=probe(), readinessProbe=probe())
@@ -289,6 +292,28 @@ def test_a_sidecar_is_probed_as_others_are_and_the_next_container_waits_for_its_
     world.until(lambda: world.status("a", "side").restart_count == 1, 20 * SECOND)
     assert world.status("a").restart_count == 0
     assert "Killing: Init container side failed liveness probe" in world.said("a")
+
+
+def test_a_sidecar_is_neither_asked_whether_it_lives_nor_restarted_while_a_hook_of_another_container_runs() -> None:
+    """KEP-4438 wants that to change; kubelet 1.36 does as here."""
+    world = aged()
+    sidecar = container("side", livenessProbe=probe(failureThreshold=1), **ALWAYS)
+    app = container(lifecycle={"preStop": {"exec": {"command": ["drain"]}}})
+    behaviour = {"liveness-probe.side": "ok*5, fail", "exec-delay.app": "40s"}
+    text = manifest("a", [app], initContainers=[sidecar], behaviour=behaviour, terminationGracePeriodSeconds=60)
+    world.node.put_manifest("a.json", text)
+    world.until(lambda: world.running() == ["a/app", "a/side"])
+    world.run(2 * SECOND)
+    world.node.remove_manifest("a.json")
+    world.run(2 * SECOND)
+    [side] = [each for each in world.running_records() if each.config.labels[CONTAINER_NAME] == "side"]
+    asked = side.probes["liveness"]
+    world.run(30 * SECOND)
+    assert world.running() == ["a/app", "a/side"]
+    assert side.probes["liveness"] == asked
+    world.run(30 * SECOND)
+    assert world.running() == []
+    assert len(world.starts_of("a", "side")) == 1
 
 
 def test_a_command_is_run_by_the_runtime() -> None:
@@ -365,6 +390,7 @@ def test_an_odd_answer_is_a_success_with_a_warning() -> None:
     assert "ProbeWarning: Readiness probe warning: the simulated container answers oddly" in world.said("a")
 
 
+# (spec 5.12)
 def test_a_pod_that_ends_is_asked_whether_it_is_ready_and_not_killed_for_being_ill() -> None:
     world = aged()
     app = container(livenessProbe=probe(failureThreshold=1), readinessProbe=probe(failureThreshold=1))
@@ -384,6 +410,7 @@ def test_a_pod_that_ends_is_asked_whether_it_is_ready_and_not_killed_for_being_i
 
 
 @pytest.mark.parametrize("more", [{}, {"readinessProbe": probe()}], ids=["by itself", "with a readiness probe"])
+# (spec 5.11)
 def test_a_pod_that_ends_before_it_has_started_is_never_ready(more: dict[str, Any]) -> None:
     """Readers of endpoints would send it requests that it cannot answer.
 

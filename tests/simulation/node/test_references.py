@@ -107,6 +107,7 @@ def test_a_container_starts_as_soon_as_what_it_refers_to_is_there(cluster: Clust
     assert variables(cluster, "shop")["COLOUR"] == "red"
 
 
+# (spec 13.3.3)
 def test_a_missing_key_is_told_as_people_know_it(cluster: Cluster):
     put(cluster, MAPS, "ConfigMap", "settings", data={"COLOUR": "red"})
     source = {"configMapKeyRef": {"name": "settings", "key": "SIZE"}}
@@ -144,6 +145,7 @@ def test_many_pods_that_refer_to_one_object_cost_one_list(cluster: Cluster):
     assert cluster.calls("list configmaps") - before == 1
 
 
+# (spec 13.3.2)
 def test_limits_that_are_not_set_are_those_of_the_node(cluster: Cluster):
     source = {"resourceFieldRef": {"resource": "limits.memory"}}
     cluster.create("shop", containers=[container(env=[{"name": "MEMORY", "valueFrom": source}])])
@@ -151,6 +153,7 @@ def test_limits_that_are_not_set_are_those_of_the_node(cluster: Cluster):
     assert int(variables(cluster, "shop")["MEMORY"]) > 2**30
 
 
+# (spec 3.9.5)
 def test_a_pod_is_made_by_the_handler_of_its_runtime_class(cluster: Cluster):
     put(cluster, CLASSES, "RuntimeClass", "sandboxed", handler="simulated")
     asked: list[str] = []
@@ -166,6 +169,7 @@ def test_a_pod_is_made_by_the_handler_of_its_runtime_class(cluster: Cluster):
     assert asked == ["simulated"]
 
 
+# (spec 9.8.1)
 def test_a_runtime_class_that_is_not_there_is_said_and_waited_for(cluster: Cluster):
     put(cluster, CLASSES, "RuntimeClass", "sandboxed", handler="runsc")
     cluster.create("shop", runtimeClassName="sandboxed")
@@ -177,6 +181,7 @@ def test_a_runtime_class_that_is_not_there_is_said_and_waited_for(cluster: Clust
     assert cluster.phases()["shop"] == "Pending"
 
 
+# (spec 2.7.7)
 def test_an_image_is_pulled_with_the_secret_of_the_pod():
     cluster = Cluster(settings=Settings())
     cluster.run(5 * SECOND)
@@ -245,6 +250,7 @@ def test_a_cache_that_comes_back_is_told_again_what_is_held(cluster: Cluster):
     assert variables(cluster, "shop")["COLOUR"] == "red"
 
 
+# (spec 12.3.2)
 def test_a_node_that_stands_alone_asks_nobody():
     world = World({"a.yaml": manifest("a")}).start()
     world.until(world.settled)

@@ -86,6 +86,7 @@ def cgroup(world: Cluster, pod: dict[str, Any], qos: QosClass = QosClass.BURSTAB
     return world.node.cgroups.written[pod_words(root_words("/"), qos, pod["metadata"]["uid"])]
 
 
+# (spec 2.4.2)
 def test_a_container_gets_more_and_less_while_it_runs() -> None:
     world = cluster()
     pod = running(world)
@@ -106,6 +107,7 @@ def test_a_container_gets_more_and_less_while_it_runs() -> None:
     )
 
 
+# (spec 4.6.1)
 def test_a_resize_under_way_and_its_end_are_shown_at_once() -> None:
     slow = CallFaults(slow=1, delay_ns=(SECOND // 5, SECOND // 5))
     world = cluster(faults=Faults(FaultPlan(calls={"UpdateContainerResources": slow}), 1))
@@ -132,6 +134,7 @@ def test_a_pod_that_is_being_deleted_is_given_its_resize_and_nothing_of_it_chang
     assert not messages(world, "ResizeCompleted")
 
 
+# (spec 10.16.6)
 def test_a_container_restarts_where_its_policy_says_so_and_only_for_that_resource() -> None:
     world = cluster()
     running(world, resizePolicy=RESTARTS)
@@ -170,6 +173,7 @@ def test_a_container_that_does_not_run_shows_what_it_is_given() -> None:
     assert "terminated" in shown(world)["state"]
 
 
+# (spec 2.4.3, 10.16.2)
 def test_a_resize_that_does_not_fit_waits_until_others_end() -> None:
     world = cluster()
     half = {"requests": {"cpu": "1500m"}}
@@ -191,6 +195,7 @@ def test_a_resize_that_does_not_fit_waits_until_others_end() -> None:
     world.until(lambda: resized_to(world, most), 2 * MINUTE)
 
 
+# (spec 4.6.1)
 def test_a_resize_that_waits_is_taken_back() -> None:
     world = cluster()
     running(world)
@@ -202,6 +207,7 @@ def test_a_resize_that_waits_is_taken_back() -> None:
     assert messages(world, "ResizeStarted") == []
 
 
+# (spec 10.16.5)
 def test_memory_is_not_taken_below_what_is_in_use() -> None:
     world = cluster()
     pod = running(world, resources=BIG, annotations={MEMORY: USES})
@@ -240,6 +246,7 @@ def test_the_memory_of_a_pod_is_not_taken_below_what_all_containers_use() -> Non
     assert cgroup(world, pod, QosClass.GUARANTEED).memory_bytes == 260 * 2**20
 
 
+# (spec 10.16.4)
 def test_a_container_that_restarts_frees_its_memory_before_the_pod_gets_less() -> None:
     world = cluster()
     pod = running(world, resources=BIG, annotations={MEMORY: "16Mi, 5s=102Mi"}, resizePolicy=RESTARTS)

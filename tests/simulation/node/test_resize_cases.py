@@ -294,6 +294,7 @@ def test_pods_of_several_containers() -> None:
     play(list(several()))
 
 
+# (spec 10.16.8)
 def test_pods_with_resources_of_their_own() -> None:
     play(list(wholes()))
 
@@ -320,6 +321,7 @@ def test_the_memory_of_a_pod_is_not_taken_below_what_its_container_uses() -> Non
     assert in_the_kernel(record.resources) == bounds({}, first)
 
 
+# (spec 10.16.8)
 def test_an_init_container_that_runs_is_resized_and_back() -> None:
     world = cluster()
     small, big = equal(CPU, MEM), equal(MORE_CPU, MORE_MEM)

@@ -41,6 +41,7 @@ def world_with(behaviour: dict[str, str] | None = None, gates: FeatureGates | No
     return World({"web": text}, **options).start()
 
 
+# (spec 2.7.10, 3.2.4)
 def test_all_containers_are_made_anew_in_their_sandbox_init_containers_first():
     world = world_with(BEHAVIOUR | {"stop-delay.other": "1s"})
     world.run(8 * SECOND)
@@ -79,6 +80,7 @@ def test_while_it_goes_on_each_shows_why_it_waits_and_how_it_ended():
     assert reasons == {("app", 137), ("other", 137)}, "a kubelet says of each that it was removed"
 
 
+# (spec 3.2.3)
 def test_the_others_are_killed_without_a_grace():
     behaviour = BEHAVIOUR | {"ignore-stop-signal.other": "true"}
     world = world_with(behaviour, terminationGracePeriodSeconds=600)
@@ -132,6 +134,7 @@ def test_a_rule_restarts_what_its_policy_would_not():
     assert world.phases() == {"web": "Failed"}
 
 
+# (spec 3.8.10)
 def test_the_stop_signal_of_a_pod_reaches_the_runtime_where_the_gate_is_on():
     signalled = container(lifecycle={"stopSignal": "SIGUSR1"})
     pod = manifest("web", [signalled], os={"name": "linux"})

@@ -57,6 +57,7 @@ def decide(of: Cluster, request: dict[str, Any], kind: str) -> None:
     of.ask("PUT", f"{REQUESTS}/{request['metadata']['name']}/approval", request)
 
 
+# (spec 16.6, 17.2.2)
 def test_a_certificate_is_asked_for_approved_and_lies_on_the_disk(tmp_path: Path) -> None:
     made = cluster(tmp_path)
     made.until(lambda: len(requests(made)) == 1)
@@ -130,6 +131,7 @@ def test_a_name_missing_in_a_certificate_causes_no_repeated_requests(tmp_path: P
     made.until(lambda: len(requests(made)) == 2, LASTS_MINUTES * MINUTE, SECOND)
 
 
+# (spec 17.3.1)
 def test_the_certificate_towards_the_api_server_is_renewed_in_time(tmp_path: Path) -> None:
     keys = LocalCertificateKeys(str(tmp_path), CLIENT)
     made = Cluster(configuration=KubeletConfiguration(rotate_certificates=True), client_keys=keys)
@@ -198,6 +200,7 @@ class Actors:
         return 0 if held is None else held.ends_ns - self.made.dispatcher.wall_ns()
 
 
+# (spec 17.3.4)
 def test_a_certificate_that_has_ended_is_replaced_with_the_credentials_of_the_bootstrap(tmp_path: Path) -> None:
     bootstrap = OneWay()
     world = Actors(tmp_path, bootstrap)

@@ -38,6 +38,7 @@ def anchors(cluster: Cluster, pod: str) -> list[bytes]:
     return list(anchors_in(files(cluster, pod, "/trust")["ca.pem"]))
 
 
+# (spec 8.7.12)
 def test_a_pod_waits_for_its_bundle_and_sees_each_change_of_it() -> None:
     cluster = Cluster(gates=GATES)
     cluster.create("web", **trusting(name="roots"))
@@ -58,6 +59,7 @@ def test_a_pod_waits_for_its_bundle_and_sees_each_change_of_it() -> None:
     assert cluster.phases() == {"web": "Running"}
 
 
+# (spec 8.7.12)
 def test_bundles_of_a_signer_are_merged_by_their_labels() -> None:
     cluster = Cluster(gates=GATES)
     cluster.ask("POST", BUNDLES, bundle("example.com:ca:old", A, B, signer=SIGNER, live="yes"))
@@ -82,6 +84,7 @@ def test_an_optional_bundle_is_an_empty_file_until_it_comes() -> None:
     cluster.until(lambda: anchors(cluster, "web") == [A])
 
 
+# (spec 8.7.12)
 def test_a_node_whose_gate_is_off_refuses_the_volume_and_asks_nothing() -> None:
     cluster = Cluster()
     cluster.ask("POST", BUNDLES, bundle("roots", A))

@@ -14,6 +14,7 @@ from tests.simulation.node.worlds import SECOND, container
 
 
 @pytest.mark.parametrize("gate", [True, False])
+# (spec 11.6.5)
 def test_a_volume_that_is_not_well_is_said_by_event_metric_and_summary(gate: bool):
     cluster = StorageCluster(attach=False, gates=FeatureGates({"CSIVolumeHealth": gate}))
     for name in ("claim", "other"):

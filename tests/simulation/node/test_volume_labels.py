@@ -34,6 +34,7 @@ def label_metrics(cluster: Cluster) -> list[str]:
     ],
     ids=["ReadWriteOncePod", "another mode", "another mode and the gate SELinuxMount", "no SELinux"],
 )
+# (spec 8.8.11)
 def test_a_volume_is_mounted_with_the_label_of_its_pod(
     modes: list[str], gate: bool, label: FileLabel | None, mounted: bool
 ):

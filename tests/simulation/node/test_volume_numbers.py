@@ -87,6 +87,7 @@ def test_a_device_is_shown_as_its_driver_measures_it():
     assert cluster.metrics("told") == NUMBERS
 
 
+# (spec 11.6.3)
 def test_drivers_are_asked_about_some_volumes_of_a_pod_after_each_count(monkeypatch: pytest.MonkeyPatch):
     """Otherwise a pod with very many volumes would delay the numbers of others."""
     monkeypatch.setattr(pod_disks, "ASKED_AT_ONCE", 1)

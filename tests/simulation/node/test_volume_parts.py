@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from actors.messages.events import RecordedEvent
 from cli.inspect.local_views import explanation
+from config.kubelet.feature_gates import FeatureGates
+from config.objects import ImageVolumeStatus
 from runtime.cri.messages import ContainerState
 from simulation.cri import Settings
 from simulation.cri.state import ContainerRecord
@@ -45,6 +49,7 @@ def waiting(world: World) -> tuple[str, str]:
 # --- as the conformance tests of Kubernetes ask for it ----------------------------------------------------------------
 
 
+# (spec 8.7.15)
 def test_volume_subpath_env_expansion_subpath_expansion():
     mounts = (part(expression="$(NAME)/logs"), {"name": "data", "mountPath": "/all"})
     world = World({"web": web(*mounts, env=[NAME])}).start()
@@ -167,6 +172,7 @@ def showing(volume: dict[str, Any]) -> str:
     return manifest("web", [container(volumeMounts=mounts)], volumes=[volume])
 
 
+# (spec 8.7.13)
 def test_an_image_is_mounted_by_the_runtime_and_nothing_of_it_lies_in_the_pod():
     world = World({"web": showing(pictures(OTHER_IMAGE))}).start()
     world.until(world.settled)
@@ -177,6 +183,7 @@ def test_an_image_is_mounted_by_the_runtime_and_nothing_of_it_lies_in_the_pod():
     assert (mount.host_path, mount.image_sub_path, mount.readonly) == ("", "a", True)
 
 
+# (spec 3.6.5)
 def test_an_image_that_is_not_there_is_pulled_for_the_volume():
     image = "docker.io/library/pictures:7"
     world = World({"web": showing(pictures(image))}).start()
@@ -186,6 +193,17 @@ def test_an_image_that_is_not_there_is_pulled_for_the_volume():
     assert record.state is ContainerState.CONTAINER_RUNNING
 
 
+@pytest.mark.parametrize("gate", [False, True])
+# (spec 4.2.10)
+def test_a_status_names_the_image_of_a_volume_by_its_id_where_the_gate_is_on(gate: bool) -> None:
+    world = World({"web": showing(pictures(OTHER_IMAGE))}, gates=FeatureGates({"ImageVolumeWithDigest": gate})).start()
+    world.until(world.settled)
+    [record] = world.running_records()
+    [mounted] = [mount.image.image for mount in record.config.mounts if mount.image is not None]
+    shown = [each.volume_status.image for each in world.status("web").volume_mounts if each.volume_status is not None]
+    assert shown == ([ImageVolumeStatus(image_ref=mounted)] if gate else [])
+
+
 def test_an_image_of_a_volume_that_is_here_is_said_once_of_the_pod():
     world = World({"web": showing(pictures(OTHER_IMAGE))}).start()
     world.until(world.settled)
@@ -193,6 +211,7 @@ def test_an_image_of_a_volume_that_is_here_is_said_once_of_the_pod():
     assert [(each.count, each.event.field_path) for each in events(world, text)] == [(1, "")]
 
 
+# (spec 3.6.5)
 def test_an_image_of_a_volume_comes_before_the_image_of_its_container():
     world = World({"web": showing(pictures(OTHER_IMAGE))}).start()
     world.until(world.settled)

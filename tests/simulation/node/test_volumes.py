@@ -38,6 +38,7 @@ def place_of(uid: str) -> str:
     return f"/var/lib/actorlet/pods/{uid}/volumes"
 
 
+# (spec 2.7.6)
 def test_a_container_starts_only_when_all_its_volumes_are_there():
     world = World({"web": with_volumes("web", FIVE, uid="slow")})
     world.node.host.tree.hang(f"{place_of('slow')}/kubernetes.io~nfs")

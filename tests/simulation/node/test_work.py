@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import logging
 import os
 import re
 import subprocess
@@ -258,6 +259,13 @@ def test_the_same_seed_gives_the_same_trace_whatever_was_played_before():
     first = trace_hash(1)
     trace_hash(2)
     assert trace_hash(1) == first
+
+
+@pytest.mark.parametrize("level", [logging.DEBUG, logging.INFO, logging.CRITICAL])
+def test_the_same_seed_gives_the_same_trace_whoever_reads_the_log(caplog: pytest.LogCaptureFixture, level: int):
+    first = trace_hash(1)
+    with caplog.at_level(level):
+        assert trace_hash(1) == first
 
 
 def test_the_same_seed_gives_the_same_trace_in_another_process_with_another_hash_seed():

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 import actors.pleg.pleg
 from simulation.cri.behaviour_values import duration_ns
-from simulation.play.failure import Again, Failure, first_failure, shrunk_failure
+from simulation.play.failure import Again, Failure, failures_of, shrunk_failure
 from simulation.play.play import Play
 from simulation.play.saved_run import Violated
 from simulation.play.shrink import shrink
@@ -173,8 +173,7 @@ def test_an_agent_that_trusts_events_alone_is_found_out_with_a_pod_or_two(monkey
     play = Play(scenario, 1)
     while not play.done:
         play.advance(10**9)
-    failure = first_failure(play)
-    assert failure is not None
+    failure = failures_of(play)[0]
     small, _ = shrunk_failure(failure, play.world.dispatcher.steps, stop=lambda: False, told=lambda _: None)
     assert small.violated.invariant == failure.violated.invariant
     assert small.scenario.pod_count() <= 2

@@ -109,6 +109,10 @@ def test_every_scenario_of_the_library_can_be_read_and_says_what_it_is_about(nam
         ),
         ("about: x\nnode: {mailboxes: {PodWroker: 1}}\npods: [{name: a, count: 1}]", "did you mean PodWorker?"),
         ("abuot: x\npods: [{name: a, count: 1}]", "did you mean about?"),
+        (
+            "about: x\nnode: 2\npods: [{name: a, count: 1}]",
+            "$.node: must be a map, not the number 2; did you mean nodes?",
+        ),
         ("about: x\npods: [{name: a, count: 1, lifes: 5s}]", "$.pods[0].lifes: unknown field; did you mean lives?"),
         (FAULTS + "[{fault: frozen-acto}]", "; did you mean frozen-actor?"),
         (FAULTS + "[{fault: api-outage, last: 5s}]", "$.faults[0].last: unknown field; did you mean lasts?"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from config.values.harmless_text import harmless_lines
 from config.values.nearest import nearest
@@ -15,6 +15,10 @@ HELP_CHARACTERS_AT_MOST = 64 * 1024
 
 
 class CommandParser(argparse.ArgumentParser):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # A shortened option that works today means something else once there is another one with its beginning.
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+
     def error(self, message: str) -> NoReturn:
         """End with status 2, the usage and the message, which names the nearest option for an unknown one."""
         if message.startswith("unrecognized arguments:"):

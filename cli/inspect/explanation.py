@@ -8,23 +8,31 @@ document alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
-from actors.events.history_words import SECOND_NS, begins, seconds, wait_words
+from actors.events.history_words import SECOND_NS, begins, next_tries, volumes_error, wait_words
 from actors.messages.history import HistoryEntry, HistoryKind, PodStory, PodWait
 from actors.messages.pods import SourceProblem
+from actors.pod_rules.action_types import KillCause
 from actors.pod_rules.lifecycle import PodStage
+from cli.inspect.what_if import WhatIf
 from config.objects import Pod, PodStatus
 from config.pods.identity import DEFAULT_NAMESPACE, source_of
+from config.pods.verdicts.verdict import Clues, Verdict, crashed_containers, ended_wall_ns, verdicts_of
 from config.pods.words import status_word, trouble
+from config.values.ages import spoken
 
 TERMINAL = ("Succeeded", "Failed")
 REFUSED, RUNNING = "Refused", "Running"
 WELL = ": it is ready"
 """So failures in its history are over: those at the start of a pod are often the last that happened."""
+NO_LOGS: Mapping[str, tuple[str, ...]] = {}
+_OF_PROBES = ("StartupProbe", "ReadinessProbe")
+LONGEST_STOP_NS = 3600 * SECOND_NS
+"""The longest that a container is asked to end before it is killed."""
 SLOW_NS = 2 * SECOND_NS
 """Longer waits are shown."""
 
@@ -57,12 +65,13 @@ class PodWaiting(msgspec.Struct, frozen=True, rename="camel"):
 class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     """`status` as in `actorlet pods`, but for a pod that ends.
 
-    `why`: reasons why it does not run; empty when it runs.
+    `why`: reasons why it does not run; empty when it runs. `verdicts`: those of its containers, in parts, for tools.
 
     `doing`: what its worker waits for at this moment, mostly empty. `gone`: when this node finished with it, or empty.
     `refused`: why this node does not take the pod's manifest, a line for each fault. A pod that only a refused manifest
     describes has the status `Refused` and no UID. `source`: where the pod is from (file, http, http-push, api).
-    `lanes`: where its calls wait for their turn, or hang.
+    `lanes`: where its calls wait for their turn, or hang. `at_refusal`: what `--what-if` would have said of a refused
+    pod then, at `refused_at`; None if that is not remembered.
     """
 
     uid: str
@@ -82,6 +91,9 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     refused: tuple[str, ...] = ()
     source: str = ""
     lanes: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    at_refusal: WhatIf | None = None
+    refused_at: str = ""
 
 
 def refusal_explained(wanted: str, refusals: Sequence[SourceProblem], wall_ns: int) -> Explanation:
@@ -115,13 +127,18 @@ def explanation_of(
     wall_ns: int,
     refused: tuple[str, ...] = (),
     lanes: tuple[str, ...] = (),
+    logs: Mapping[str, tuple[str, ...]] = NO_LOGS,
+    refusal: tuple[WhatIf, int] | None = None,
 ) -> Explanation:
     """Explain `pod` (with its published status; None when it is gone).
 
-    `doing`: what the worker waits for, and how long (ns).
+    `doing`: what the worker waits for, and how long (ns). `logs`: by container, its last lines. `refusal`: why
+    admission refused it, and when (wall ns).
     """
     status = (pod.status if pod is not None else None) or PodStatus()
     what, for_ns = doing
+    has_verdicts = pod is not None and story.gone_wall_ns is None
+    verdicts = verdicts_of(pod, wall_ns, _clues(story, pod, logs)) if pod is not None and has_verdicts else ()
     return Explanation(
         uid=story.uid,
         namespace=story.namespace,
@@ -129,10 +146,10 @@ def explanation_of(
         asked=stamp(wall_ns),
         status=_status(story, pod),
         phase=status.phase or "",
-        why=_why(story, pod, doing, wall_ns),
+        why=_why(story, pod, doing, wall_ns, verdicts),
         stage=story.stage,
         since=stamp(story.since_wall_ns) if story.since_wall_ns else "",
-        doing=f"{what}, for {seconds(for_ns)}" if what else "",
+        doing=f"{what}, for {spoken(for_ns)}" if what else "",
         gone="" if story.gone_wall_ns is None else stamp(story.gone_wall_ns),
         happened=tuple(map(_happening, story.entries)),
         forgotten=story.dropped,
@@ -140,7 +157,29 @@ def explanation_of(
         refused=refused,
         source=(source_of(pod) if pod is not None else None) or "",
         lanes=lanes,
+        verdicts=verdicts,
+        at_refusal=None if refusal is None else refusal[0],
+        refused_at="" if refusal is None else stamp(refusal[1]),
     )
+
+
+def _clues(story: PodStory, pod: Pod, logs: Mapping[str, tuple[str, ...]]) -> Clues:
+    """What the history says of the ends of containers and of the volumes."""
+    by_liveness: set[str] = set()
+    for status in crashed_containers(pod):
+        told = f"stop container {status.name}: {KillCause.LIVENESS.value}"
+        ended_ns = ended_wall_ns(status)
+        stopped = (
+            each.last_wall_ns for each in story.entries if each.kind is HistoryKind.DECISION and told in each.text
+        )
+        last_ns = max(stopped, default=None)
+        if (
+            last_ns is not None
+            and ended_ns is not None
+            and last_ns - SECOND_NS <= ended_ns <= last_ns + LONGEST_STOP_NS
+        ):
+            by_liveness.add(status.name)
+    return Clues(frozenset(by_liveness), next_tries(story.waits), logs, volumes_error(story.waits))
 
 
 def _status(story: PodStory, pod: Pod | None) -> str:
@@ -152,14 +191,21 @@ def _status(story: PodStory, pod: Pod | None) -> str:
     return "Terminating" if story.stage == PodStage.TERMINATING.value and not has_ended else word
 
 
-def _why(story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int) -> tuple[str, ...]:
+def _why(
+    story: PodStory, pod: Pod | None, doing: tuple[str, int], wall_ns: int, verdicts: tuple[Verdict, ...]
+) -> tuple[str, ...]:
     if story.gone_wall_ns is not None:
         return ("this node is done with it",)
-    if story.waits:
-        return tuple(_reasoned(wait, story, wall_ns) for wait in story.waits)
+    # What a probe waits for is said with since when; of all else a verdict says more.
+    told = {verdict.subject.rpartition(" ")[2]: verdict for verdict in verdicts if verdict.cause not in _OF_PROBES}
+    waits = [wait for wait in story.waits if wait.subject.rpartition(" ")[2] not in told]
+    waiting = {wait.subject.rpartition(" ")[2] for wait in waits}
+    others = [verdict for verdict in verdicts if verdict.subject.rpartition(" ")[2] not in waiting]
+    if others or waits:
+        return (*map(str, others), *(_reasoned(wait, story, wall_ns) for wait in waits))
     what, for_ns = doing
     if what and for_ns >= SLOW_NS:
-        return (f"{what} takes long: {seconds(for_ns)} by now",)
+        return (f"{what} takes long: {spoken(for_ns)} by now",)
     reason = "its status is not known yet" if pod is None else _reason_in_status(pod)
     return (reason,) if reason else ()
 
@@ -181,7 +227,7 @@ def _reasoned(wait: PodWait, story: PodStory, wall_ns: int) -> str:
     text = wait_words(wait)
     since_ns = _since(wait, story)
     lasts = wait.until_wall_ns is None and since_ns is not None and wall_ns - since_ns >= SLOW_NS
-    return f"{wait.subject}: {text}" + (f", for {seconds(wall_ns - (since_ns or 0))} by now" if lasts else "")
+    return f"{wait.subject}: {text}" + (f", for {spoken(wall_ns - (since_ns or 0))} by now" if lasts else "")
 
 
 def _since(wait: PodWait, story: PodStory) -> int | None:
@@ -219,6 +265,18 @@ def headline(told: Explanation) -> str:
     return f"{told.namespace}/{told.name}  {told.status}{life}" + (f"  ({', '.join(known)})" if known else "")
 
 
+def notes_of(told: Explanation, why: str) -> Iterator[str]:
+    """What belongs to a reason: what to do, the words of whoever refused, the last lines of a log."""
+    for verdict in told.verdicts:
+        if not why.startswith(str(verdict)):
+            continue
+        if verdict.advice:
+            yield f"what to do: {verdict.advice}"
+        if verdict.original and verdict.original not in why:
+            yield f"its words: {verdict.original}"
+        yield from (f"its log: {line}" for line in verdict.log)
+
+
 def happened_rows(told: Explanation) -> Iterator[tuple[str, str, str]]:
     """(time, kind, text) of all events, oldest first."""
     day = told.asked[:10]
@@ -243,7 +301,7 @@ def next_lines(told: Explanation) -> Iterator[str]:
         when = ""
         if wait.until:
             ahead_ns = _ns(wait.until) - _ns(told.asked)
-            when = f" in {seconds(ahead_ns)}, at {_clock(wait.until, told.asked[:10])}" if ahead_ns > 0 else " now"
+            when = f" in {spoken(ahead_ns)}, at {_clock(wait.until, told.asked[:10])}" if ahead_ns > 0 else " now"
         yield f"{wait.subject}: {wait.then}{when}"
     is_under_way = told.waits or told.doing or told.lanes
     if not is_under_way and told.why and not told.gone:

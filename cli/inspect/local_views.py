@@ -4,12 +4,15 @@
 
 `/pods` is a PodList of the API, with the published status of each pod. `/actors` is the kernel's report. `/events` and
 `/problems` are lists. `/health` is status 200 or 503 and names the late actors. `/explain/POD` is an `Explanation`, or
-status 404 and a sentence. The status is 503 while the node does not know its pods yet.
+status 404 and a sentence. `/what-if` takes a manifest and gives a `WhatIf`. The status is 503 while the node does not
+know its pods yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -20,15 +23,20 @@ from actors.node.node import NodeAgent
 from cli.inspect.explanation import Explanation, explanation_of, refusal_explained
 from cli.inspect.lane_words import places_of
 from cli.inspect.pod_choice import NoSuchPodError, choose, refusals_of
+from cli.inspect.what_if import REFUSES, WhatIf, asked, what_if
 from config.documents.codec import from_builtins
-from config.objects import Pod
+from config.objects import Pod, PodStatus
+from config.pods.verdicts.verdict import LOG_LINES, crashed_containers
 from runtime.http_server.endpoints import pod_list
-from runtime.http_server.local_endpoint import Question, Reply, View
+from runtime.http_server.local_endpoint import Inquiry, Question, Reply, View
 
 PODS, ACTORS, EVENTS, PROBLEMS, HEALTH = "/pods", "/actors", "/events", "/problems", "/health"
 EXPLAIN = "/explain/"
+WHAT_IF = "/what-if"
 UNKNOWN = "which pods there are is not known now: the agent is beginning, or busy; `actorlet actors` may say with what"
 UNREAD_MAX = 3
+LOGS_MAX = 3
+Others = Callable[[], Sequence[Pod]]
 _NOBODY_CAN_SAY = Reply(msgspec.json.encode({"error": UNKNOWN}), 503)
 
 
@@ -36,8 +44,13 @@ class PodsUnknownError(NoSuchPodError):
     """The pod may exist: the node does not know its pods yet."""
 
 
-def views_of(node: NodeAgent) -> Mapping[str, View]:
-    """All views of `node` by path."""
+def no_others() -> tuple[Pod, ...]:
+    """Of an agent that does not know what no node took."""
+    return ()
+
+
+def views_of(node: NodeAgent, others: Others = no_others) -> Mapping[str, View]:
+    """All views of `node` by path. `others`: pods that no node took, which are shown beside its own."""
 
     def health() -> Reply:
         late = node.late_actors()
@@ -46,7 +59,7 @@ def views_of(node: NodeAgent) -> Mapping[str, View]:
 
     def pods() -> Reply:
         found = node.every_pod()
-        return _NOBODY_CAN_SAY if found is None else Reply(pod_list(found))
+        return _NOBODY_CAN_SAY if found is None else Reply(pod_list((*found, *others())))
 
     return {
         PODS: pods,
@@ -57,12 +70,12 @@ def views_of(node: NodeAgent) -> Mapping[str, View]:
     }
 
 
-def questions_of(node: NodeAgent) -> Mapping[str, Question]:
-    """The views of `node` that take a name in their path."""
+def questions_of(node: NodeAgent, others: Others = no_others) -> Mapping[str, Question]:
+    """The views of `node` that take a name in their path. `others`: as for `views_of`."""
 
     def explain(wanted: str) -> Reply:
         try:
-            return Reply(msgspec.json.encode(explanation(node, wanted)))
+            return Reply(msgspec.json.encode(explanation(node, wanted, others())))
         except PodsUnknownError:
             return _NOBODY_CAN_SAY
         except NoSuchPodError as error:
@@ -71,14 +84,24 @@ def questions_of(node: NodeAgent) -> Mapping[str, Question]:
     return {EXPLAIN: explain}
 
 
-def explanation(node: NodeAgent, wanted: str) -> Explanation:
-    """Explain the pod that `wanted` names. Raises NoSuchPodError, or its subclass PodsUnknownError."""
+def inquiries_of(node: NodeAgent) -> Mapping[str, Inquiry]:
+    """The views of `node` that take a document."""
+    return {WHAT_IF: partial(asked, node)}
+
+
+def explanation(node: NodeAgent, wanted: str, others: Sequence[Pod] = (), *, with_refusal: bool = True) -> Explanation:
+    """Explain the pod that `wanted` names, of the node or of the others.
+
+    `with_refusal`: say what excluded a refused pod, and who would have had to go. That may take some seconds.
+
+    Raises NoSuchPodError, or its subclass PodsUnknownError.
+    """
     found = node.every_pod()
-    pods = {pod.metadata.uid: pod for pod in found or ()}
+    pods = {pod.metadata.uid: pod for pod in (*others, *(found or ()))}
     known = {pod.uid: pod for pod in node.known_pods()}
-    for uid, pod in pods.items():
+    for uid, each in pods.items():
         # A pod without history exists all the same.
-        known.setdefault(uid, KnownPod(uid, pod.metadata.namespace, pod.metadata.name, gone=False))
+        known.setdefault(uid, KnownPod(uid, each.metadata.namespace, each.metadata.name, gone=False))
     problems = node.problems()
     refusals = refusals_of(wanted, problems, node.plan.facts.name)
     try:
@@ -92,7 +115,28 @@ def explanation(node: NodeAgent, wanted: str) -> Explanation:
     story = node.story(chosen.uid) or PodStory(chosen.uid, chosen.namespace, chosen.name, "", 0, (), 0, ())
     doing = node.worker_waits_for(chosen.uid)
     lanes = tuple(places_of(chosen.uid, node.lanes()))
-    return explanation_of(story, pods.get(chosen.uid), doing, node.wall_ns(), tuple(map(str, refusals)), lanes)
+    pod = pods.get(chosen.uid)
+    logs = {} if pod is None else _logs_of(node, pod)
+    refusal = _refusal_of(node, pod) if with_refusal and pod is not None else None
+    return explanation_of(story, pod, doing, node.wall_ns(), tuple(map(str, refusals)), lanes, logs, refusal)
+
+
+def _refusal_of(node: NodeAgent, pod: Pod) -> tuple[WhatIf, int] | None:
+    """What excluded a pod that admission refused, and when (wall ns).
+
+    None also for a refusal that `--what-if` does not foresee.
+    """
+    if (pod.status or PodStatus()).phase != "Failed":
+        return None
+    refusal = node.refusal(pod.metadata.uid)
+    told = what_if(pod, refusal.node) if refusal is not None else None
+    return None if refusal is None or told is None or told.verdict != REFUSES else (told, refusal.wall_ns)
+
+
+def _logs_of(node: NodeAgent, pod: Pod) -> dict[str, tuple[str, ...]]:
+    """What the first containers that have ended said last."""
+    crashed = itertools.islice(crashed_containers(pod), LOGS_MAX)
+    return {each.name: node.end_of_log(pod, each, LOG_LINES) for each in crashed}
 
 
 def _unread(problems: Sequence[SourceProblem]) -> str:

@@ -20,6 +20,7 @@ from config.pods.words import pod_line
 from runtime.http_server.local_endpoint import Answer, LocalEndpointError, ask
 
 DEFAULT_ROOT = NodeFlags().root_dir
+SECONDS = 30.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,10 +55,13 @@ def question_parser(program: str, description: str, plain: str = "table") -> arg
     return parser
 
 
-def answer_of(options: argparse.Namespace, view: str) -> Answer | None:
-    """Ask the agent. Without a good answer return None, and print the reason on standard error."""
+def answer_of(options: argparse.Namespace, view: str, document: bytes | None = None) -> Answer | None:
+    """Ask the agent, perhaps about a document.
+
+    Without a good answer return None, and print the reason on standard error.
+    """
     try:
-        answer = ask(options.root_dir, view)
+        answer = ask(options.root_dir, view, SECONDS, document)
     except LocalEndpointError as error:
         complain(f"actorlet: {error}")
         return None

@@ -118,8 +118,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--until",
         type=read_by(parse_until),
-        metavar="STEP|TIME",
-        help="stop there: a number of turns of actors, or a time as 1m30s",
+        metavar="STEP|TIME|LINE",
+        help="stop there: a number of turns of actors, a time as 1m30s, 'pod web-1' or 'message Relist'",
     )
     parser.add_argument("--actor", metavar="NAME", help="show this actor there: fields, mailbox, what it awaits")
     parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"of the trace (default: {LINES})")

@@ -16,10 +16,14 @@ from typing import TextIO
 from cli.printing import prompt, say
 from cli.replay.actor_state import state_lines
 from cli.simulate.play_watch import Interrupt, listen
+from cli.simulate.report import of
+from cli.simulate.run_story import state_of
 from cli.simulate.trace_lines import readable, seconds
+from config.values.nearest import did_you_mean
 from simulation.cri.behaviour_values import duration_ns
 from simulation.play.replay import Finding, Replay, named_alike
 from simulation.play.saved_run import SavedRun
+from simulation.world.statuses import restarts_in
 
 LINES_KEPT = 10_000
 NAMES_AT_MOST = 40
@@ -27,20 +31,30 @@ PROMPT = "(replay) "
 NO_SUCH_ACTOR = "`actors` in --step lists those that are; that of a pod ends with its UID, as in the trace"
 HELP = """\
   Enter, next [N]     one turn of an actor, or N
-  until STEP|TIME     on to a number of turns, or to a time: until 1200, until 1m30s
+  back [N]            take one turn back, or N
+  until STEP|TIME     to a number of turns, or to a time, also back: until 1200, until 1m30s
+  until pod NAME      on to what happens next to a pod; a part of its name will do
+  until message NAME  on to the next message of that name
   go                  on to the violation
+  pods [PART]         the pods of the API: node, state, restarts
   actor NAME          fields, mailbox and what it awaits; the end of its path will do
   actors [PART]       who is there
   trace [N]           the last N lines
   quit"""
+WORDS = ("next", "back", "until", "go", "pods", "actor", "actors", "trace", "quit", "help")
 
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """The place to stop: a step, or a time."""
+    """The place to stop: a step, a time, or the next line of the trace about a pod or of a message."""
 
     step: int | None = None
     ns: int | None = None
+    pod: str = ""
+    message: str = ""
+
+
+_EXAMPLES = {"pod": "web-1", "message": "PodUpdated"}
 
 
 class UnknownActorError(LookupError):
@@ -48,13 +62,20 @@ class UnknownActorError(LookupError):
 
 
 def parse_until(text: str) -> Until:
-    """`1200` is a step, `1m30s` a time. Raises ValueError."""
+    """`1200` is a step, `1m30s` a time; `pod web-1` and `message Relist`. Raises ValueError."""
+    what, _, name = text.partition(" ")
+    if what in ("pod", "message"):
+        if not name.strip():
+            raise ValueError(f"which {what}? write a name, such as: until {what} {_EXAMPLES[what]}")
+        return Until(pod=name.strip()) if what == "pod" else Until(message=name.strip())
     if text.isascii() and text.isdecimal():
         return Until(step=int(text))
     try:
         return Until(ns=duration_ns(text))
     except ValueError:
-        raise ValueError(f"{text!r} is not a step or a time; write 1200, or 1m30s") from None
+        raise ValueError(
+            f"{text!r} is not a step or a time; write 1200, 1m30s, pod web-1 or message {_EXAMPLES['message']}"
+        ) from None
 
 
 class Stepper:
@@ -62,8 +83,10 @@ class Stepper:
 
     def __init__(self, saved: SavedRun, interrupt: Interrupt, *, lines: int, out: Callable[[str], object]) -> None:
         self.also_told: Callable[[str], object] = lambda _: None
-        """Also gets every line of the trace."""
+        """Also gets every line of the trace, once."""
         self.replay = Replay(saved, self._told)
+        self._lines_told = self._also_told = 0
+        """So many lines of this replay, and of all since the first."""
         self._interrupt = interrupt
         self._lines = lines
         self._out = out
@@ -73,22 +96,88 @@ class Stepper:
     def _told(self, line: str) -> None:
         self._kept.append(line)
         self._new += 1
-        self.also_told(line)
+        self._lines_told += 1
+        if self._lines_told > self._also_told:
+            self._also_told = self._lines_told
+            self.also_told(line)
 
     # --- moves ------------------------------------------------------------------------------------------------------
 
     def next(self, steps: int) -> None:
-        """Play that many turns."""
-        self._moved(lambda: self.replay.next(steps, go_on=self._go_on))
+        """Play that many turns. A turn that ends no message shows what it did instead."""
+
+        def move() -> None:
+            for _ in range(steps):
+                if self.replay.play.done or not self._go_on():
+                    return
+                before = self._new
+                self.replay.next(go_on=self._go_on)
+                turn = self.replay.last_turn()
+                new = list(self._kept)[before - self._new :] if self._new > before else []
+                if not any(line.split(" ")[1] == turn.split(" ")[1] for line in new):
+                    self._kept.append(turn)
+                    self._new += 1
+
+        self._moved(move)
+
+    def back(self, steps: int) -> None:
+        """Take so many turns back."""
+        self.until(Until(step=max(0, self.replay.step - steps)))
 
     def until(self, where: Until) -> None:
-        """Play forward to a step or a time. There is no way back."""
+        """Play to a step or a time, or on to a line of the trace. What is past is played again from the begin."""
+        if where.pod or where.message:
+            self._until_line(self._about(where.pod) if where.pod else _is_message(where.message), where)
+            return
+        replay = self.replay
+        if (where.step is not None and where.step < replay.step) or (where.ns is not None and where.ns < replay.now_ns):
+            self._begin_again()
         if where.step is not None:
             step = where.step
             self._moved(lambda: self.replay.until_step(step, go_on=self._go_on))
         else:
             ns = where.ns or 0
             self._moved(lambda: self.replay.until_ns(ns, go_on=self._go_on))
+
+    def _begin_again(self) -> None:
+        self._kept.clear()
+        self._lines_told = 0
+        self.replay = Replay(self.replay.saved, self._told)
+
+    def _until_line(self, is_wanted: Callable[[str], bool], where: Until) -> None:
+        """Play on to a line; return to where it was when there is none until the end."""
+        began = self.replay.step
+        seen = self._lines_told
+        found = False
+
+        def is_told() -> bool:
+            nonlocal seen, found
+            new, seen = self._lines_told - seen, self._lines_told
+            found = found or any(is_wanted(line) for line in list(self._kept)[-new:] if new)
+            return found
+
+        def move() -> None:
+            self.replay.until_told(is_told, go_on=self._go_on)
+
+        self._moved(move)
+        if not found and self.replay.play.done:
+            sought = f"pod {where.pod!r}" if where.pod else f"message {where.message!r}"
+            self._out(f"-- no {sought} until the end; back to step {began}")
+            self.until(Until(step=began))
+
+    def _about(self, name: str) -> Callable[[str], bool]:
+        """Whether a line of the trace is about a pod: it has its name or its UID."""
+        uids: frozenset[str] = frozenset()
+
+        def is_about(line: str) -> bool:
+            nonlocal uids
+            if not uids or " world " in line:
+                uids = frozenset(
+                    pod["metadata"]["uid"] for pod in self.replay.pods() if name in pod["metadata"]["name"]
+                )
+            return name in line or any(uid in line for uid in uids)
+
+        return is_about
 
     def go(self) -> None:
         """Play forward to the violation."""
@@ -135,6 +224,22 @@ class Stepper:
         if len(names) > NAMES_AT_MOST:
             self._out(f"  and {len(names) - NAMES_AT_MOST} more: say a part of the name")
 
+    def pods(self, part: str) -> None:
+        """Print the pods whose names contain `part`."""
+        found = [
+            pod for pod in self.replay.pods() if part in f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        ]
+        for pod in found[:NAMES_AT_MOST]:
+            metadata, restarts = pod["metadata"], restarts_in(pod.get("status") or {})
+            where = pod["spec"].get("nodeName") or "no node"
+            self._out(
+                f"  {metadata['namespace']}/{metadata['name']}: {state_of(pod)}, {where}, {of(restarts, 'restart')}"
+            )
+        if len(found) > NAMES_AT_MOST:
+            self._out(f"  and {len(found) - NAMES_AT_MOST} more: say a part of the name")
+        if not found:
+            self._out("  no pods" if not part else f"  no pod has {part!r} in its name now")
+
     # --- the prompt -------------------------------------------------------------------------------------------------
 
     def converse(self, words: TextIO) -> None:
@@ -157,17 +262,25 @@ class Stepper:
             self.next(_number(rest, 1))
         elif word in ("u", "until"):
             self.until(parse_until(rest))
+        elif word in ("b", "back"):
+            self.back(_number(rest, 1))
         elif word in ("g", "go"):
             self.go()
-        elif word in ("a", "actor") and rest:
+        elif word in ("p", "pods"):
+            self.pods(rest)
+        elif word in ("a", "actor"):
+            if not rest:
+                raise ValueError("which actor? `actors` lists them")
             self.actor(rest)
         elif word == "actors":
             self.actors(rest)
         elif word in ("t", "trace"):
             self.trace(_number(rest, self._lines))
-        else:
+        elif word in ("?", "h", "help"):
             for help_line in HELP.splitlines():
                 self._out(help_line)
+        else:
+            raise ValueError(f"unknown word {word!r}; {did_you_mean(word, WORDS, 'try ?, which lists the words')}")
 
     def _read(self, words: TextIO) -> str | None:
         """The next line; None at the end of the input and after an interrupt."""
@@ -183,6 +296,12 @@ class Stepper:
         if words.isatty():
             say("")  # ends the line of the prompt
         return None
+
+
+def _is_message(name: str) -> Callable[[str], bool]:
+    """Whether a line of the trace is of a message with that name, in whatever case."""
+    folded = name.casefold()
+    return lambda line: f"{line} ".casefold().split(" ", 3)[2] == folded
 
 
 def _number(text: str, otherwise: int) -> int:

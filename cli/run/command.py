@@ -22,9 +22,10 @@ from actors.kernel import PoolDispatcher, Promise
 from actors.model.id_ranges import IdRangeError, node_range
 from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities
+from actors.node.pod_resources import NodePodResources
 from cli.blocked_signals import blocking
 from cli.file_errors import why
-from cli.inspect.local_views import questions_of, views_of
+from cli.inspect.local_views import inquiries_of, questions_of, views_of
 from cli.main import own_version, version_text
 from cli.printing import complain, say
 from cli.run.image_providers import image_providers, provider_config
@@ -44,7 +45,8 @@ from cli.run.node_start import (
 )
 from cli.run.tracing import TracingError, count_spans, open_tracing
 from config.documents.codec import DocumentError
-from config.flags.command_line import flags_help, parse_flags
+from config.flags.command_line import parse_flags
+from config.flags.help import flags_help
 from config.kubelet import KubeletConfiguration
 from config.start_configuration import ConfigurationRejected, StartConfiguration
 from runtime.api.access import read_access
@@ -67,6 +69,7 @@ from runtime.io.parent_death import ending_with_us
 from runtime.metrics.certificates import seconds_left
 from runtime.metrics.kubelet_api import CLIENT_CERTIFICATE_TTL
 from runtime.metrics.meters import Meters
+from runtime.pod_resources.server import PodResourcesError, PodResourcesServer
 from runtime.state.config_files import configuration_of
 from runtime.state.id_files import IdFiles, LocalIdFiles
 from runtime.traces.spans import Tracer
@@ -132,7 +135,7 @@ def run(start: StartConfiguration) -> int:
         runtime = configuration.container_runtime_endpoint
         tracing = _open_tracing(configuration, machine.name, after)
         try:
-            cri = after.enter_context(open_runtime(configuration, tracing))
+            cri = after.enter_context(open_runtime(configuration, start.gates, tracing))
         except EndpointError as error:
             raise AgentRefusedError(f"--container-runtime-endpoint: {error}") from None
         loop = after.enter_context(closing(LoopThread("http")))
@@ -160,7 +163,7 @@ def run(start: StartConfiguration) -> int:
         if start.node.kubeconfig:
             _follow_certificate(start.node.kubeconfig, capabilities.meters)
         node = NodeAgent(dispatcher, plan, capabilities)
-        endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
+        endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node), inquiries_of(node))
         try:
             endpoint.start()
         except RootDirectoryTakenError:
@@ -168,6 +171,7 @@ def run(start: StartConfiguration) -> int:
         except LocalEndpointError as error:
             LOG.warning("`actorlet pods`, `explain` and `actors` will not find this agent: %s", error)
         after.callback(endpoint.close)
+        _serve_pod_resources(node, after)
         # Of its own: a hundred who follow logs must not delay the lease of the node.
         serving = after.enter_context(closing(LoopThread("http-server")))
         server = _serve(start, machine, node, capabilities, serving)
@@ -180,6 +184,15 @@ def run(start: StartConfiguration) -> int:
         if not node.stop(STOP_TIMEOUT_NS):
             LOG.warning("not every actor has ended within %d s", STOP_TIMEOUT_NS // SECOND_NS)
     return 0
+
+
+def _serve_pod_resources(node: NodeAgent, after: ExitStack) -> None:
+    server = PodResourcesServer(node.plan.facts.root_directory, NodePodResources(node), meters=node.meters)
+    try:
+        server.start()
+    except PodResourcesError as error:
+        LOG.warning("nobody can ask which CPUs, memory and devices pods have: %s", error)
+    after.callback(server.close)
 
 
 def _open_tracing(configuration: KubeletConfiguration, node: str, after: ExitStack) -> OpenTelemetryTracer | None:

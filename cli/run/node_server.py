@@ -126,6 +126,7 @@ def node_server(
     configuration = serving.configuration
     asked = None if api is None else api.reviews or api.main
     gate = AccessGate(serving.node, configuration.authentication, configuration.authorization, asked, meters=meters)
+    gates = serving.gates or FeatureGates({})
     tls = None
     if ports.main is not None:
         files = serving_files(configuration, serving.directory, serving.names)
@@ -141,7 +142,8 @@ def node_server(
         system_logs=SystemLogPlaces(serving.system_logs, queries=configuration.enable_system_log_query),
         set_verbosity=set_verbosity,
         idle_ns=configuration.streaming_connection_idle_timeout,
-        websockets=(serving.gates or FeatureGates({})).enabled("ExtendWebSocketsToKubelet"),
+        websockets=gates.enabled("ExtendWebSocketsToKubelet"),
+        split_logs=gates.enabled("PodLogsQuerySplitStreams"),
     )
     shown_by = tls.shown_by if tls is not None else lambda _: NOTHING
     endpoints = NodeEndpoints(facts, window, cri, logs, gate, meters, shown_by, tracer)

@@ -34,6 +34,8 @@ from runtime.cgroups.tree import LocalCgroupTree
 from runtime.cri import Cri
 from runtime.cri.client import GrpcCri
 from runtime.csi.client import GrpcCsiDrivers
+from runtime.device_plugins.local import LocalDevicePlugins
+from runtime.dra.drivers import grpc_drivers
 from runtime.hooks.http_call import NetworkHookCaller
 from runtime.host.facts import HostFacts, LocalHostFacts
 from runtime.host.machine import MachineFacts
@@ -47,6 +49,7 @@ from runtime.manifests.http import HttpManifests
 from runtime.manifests.local import LocalManifests
 from runtime.manifests.store import LocalManifestStore
 from runtime.memory_notices.local import LocalMemoryNotices
+from runtime.metrics.claims import dra_asked
 from runtime.metrics.measured_api import observe_lines
 from runtime.metrics.measured_volumes import drivers_asked
 from runtime.metrics.meters import Meters
@@ -55,9 +58,12 @@ from runtime.oom.kernel_log import KernelOomLog
 from runtime.plugin_registration.local import LocalPluginSockets
 from runtime.probes.prober import NetworkProber
 from runtime.state.allocation_file import LocalAllocationFile
+from runtime.state.claim_files import LocalClaimFile
+from runtime.state.device_file import LocalDeviceFile
 from runtime.state.docker_config_files import LocalDockerConfig
 from runtime.state.id_files import LocalIdFiles
 from runtime.state.pull_record_files import LocalPullRecordFiles
+from runtime.state.share_files import LocalShareFiles
 from runtime.stats.host import LocalHostStats
 from runtime.traces.spans import Tracer
 from runtime.volumes.kinds import volume_plugins
@@ -143,6 +149,7 @@ def plan_of(
         registration=registration_of(start, machine),
         gates=start.gates,
         pod_volume_content_bytes=start.node.pod_volume_content_bytes,
+        device_patience_ns=start.node.device_plugin_wait_duration_ns,
         pushed_manifests=os.path.join(root, PUSHED_MANIFESTS) if start.node.accept_manifests else "",
     )
 
@@ -181,7 +188,7 @@ def open_lines(
     )
 
 
-def open_runtime(configuration: KubeletConfiguration, tracer: Tracer | None = None) -> GrpcCri:
+def open_runtime(configuration: KubeletConfiguration, gates: FeatureGates, tracer: Tracer | None = None) -> GrpcCri:
     """The runtime of the configuration, with its `runtimeRequestTimeout`.
 
     Nothing is sent yet. Raises EndpointError.
@@ -191,6 +198,7 @@ def open_runtime(configuration: KubeletConfiguration, tracer: Tracer | None = No
         configuration.image_service_endpoint or None,
         configuration.runtime_request_timeout,
         tracer=tracer,
+        lists_in_parts=gates.enabled("CRIListStreaming"),
     )
 
 
@@ -216,6 +224,8 @@ def _rules(
         env_files=gates.enabled("EnvFiles"),
         stop_signals=gates.enabled("ContainerStopSignals"),
         restart_all=gates.enabled("RestartAllContainersOnContainerExits"),
+        device_messages=gates.enabled("ResourceHealthStatusMessage"),
+        image_volume_refs=gates.enabled("ImageVolumeWithDigest"),
     )
 
 
@@ -282,6 +292,11 @@ def real_capabilities(
         api=api,
         docker_config=LocalDockerConfig(facts.root_directory, os.getcwd(), os.environ.get("HOME", "")),
         pull_records=LocalPullRecordFiles(facts.root_directory),
+        share_files=LocalShareFiles(facts.root_directory),
+        device_plugins=LocalDevicePlugins(facts.root_directory),
+        device_file=LocalDeviceFile(facts.root_directory),
+        dra_drivers=grpc_drivers(dra_asked(meters)),
+        claim_file=LocalClaimFile(facts.root_directory),
         stats=LocalHostStats(
             facts.root_directory,
             runtime_socket(plan.configuration.container_runtime_endpoint),

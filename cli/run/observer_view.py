@@ -5,6 +5,7 @@
     actor/PATH        one actor: state, mailbox, restarts, last failure, slowest handler
     lane/NAME         one lane: calls that run, wait and hang, and of whom
     pod/UID           one pod, as `actorlet pods` shows it
+    numa/N, share/UID who has CPUs and memory alone (`cli.run.observer_shares`)
     problem/N         what the sources cannot use
 
 The bytes of an unchanged part stay the same. So a part shows times of day and no ages; the page computes ages from
@@ -24,6 +25,7 @@ from actors.node.node import NodeAgent
 from cli.inspect.explanation import stamp
 from cli.inspect.local_views import explanation
 from cli.inspect.pod_choice import NoSuchPodError
+from cli.run.observer_shares import NUMA, SHARE, share_parts
 from config.objects import Pod, PodStatus
 from config.pods.identity import source_of
 from config.pods.words import has_arrived, pod_line, trouble
@@ -40,7 +42,7 @@ NOTHING: Mapping[str, bytes] = {}
 def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -> Mapping[str, bytes]:
     """All parts that the observer page shows: name -> JSON.
 
-    While the node does not know its pods yet, the pods of the look `before` are shown again.
+    While the node does not know its pods yet, the pods of the look `before` are shown again. So it is with shares.
     """
     wall_ns = node.wall_ns()
     report = node.report()
@@ -65,16 +67,19 @@ def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -
         parts[f"{POD}{pod.metadata.uid}"] = _pod(pod, wall_ns)
     for number, problem in enumerate(node.problems()):
         parts[f"problem/{number}"] = {"text": str(problem), "fatal": problem.fatal, "source": problem.source}
+    shares = node.shares()
+    parts |= share_parts(shares) if shares is not None else {}
     found = {key: msgspec.json.encode(part) for key, part in parts.items()}
-    if pods is None:
-        found |= {key: part for key, part in before.items() if key.startswith(POD)}
+    unknown = (*((POD,) if pods is None else ()), *((NUMA, SHARE) if shares is None else ()))
+    if unknown:
+        found |= {key: part for key, part in before.items() if key.startswith(unknown)}
     return found
 
 
 def timeline(node: NodeAgent, uid: str) -> bytes | None:
-    """The history that `actorlet explain` shows of that pod."""
+    """The history that `actorlet explain` shows of that pod, without the long search of a refusal."""
     try:
-        return msgspec.json.encode(explanation(node, uid))
+        return msgspec.json.encode(explanation(node, uid, with_refusal=False))
     except NoSuchPodError:
         return None
 

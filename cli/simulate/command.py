@@ -28,7 +28,7 @@ from cli.printing import complain, say, say_json
 from cli.simulate.failed_runs import Played, Shrinking, shrunk_here, tell_failure
 from cli.simulate.kill_everywhere import sweep, sweep_lines
 from cli.simulate.play_watch import Interrupt, interruptible, watch
-from cli.simulate.report import all_seeds_line, report_lines
+from cli.simulate.report import all_seeds_line, of, report_lines
 from cli.simulate.seed_played import PartPlayed, SeedPlayed, name_of, part_played, peak_rss_bytes, seed_played
 from cli.simulate.seeds_side_by_side import SeedLost, SeedsSideBySide
 from cli.simulate.side_process import DiedError, NoProcessError
@@ -36,9 +36,11 @@ from cli.simulate.trace_file import TraceFile
 from runtime.files.whole_file import write_whole
 from runtime.io.rings import few_collections, leave_rings_at_exit
 from simulation.chance.sometimes import KNOWN
+from simulation.play.failure import Failure
 from simulation.play.kill_sweep import killable, with_kills
 from simulation.play.parts import parts_of
 from simulation.play.play import Play
+from simulation.play.promises import promises_of
 from simulation.scenarios.scenario import (
     DEFAULT,
     Scenario,
@@ -53,6 +55,14 @@ from simulation.scenarios.scenario import (
 )
 
 SEEDS_AT_MOST = 100_000
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """The run for the page. `origin`: of which one it is the smallest, or empty."""
+
+    scenario: Scenario
+    seed: int
+    origin: str = ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,10 +105,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             if options.kill_everywhere:
                 return _kill_everywhere(scenario, options, interrupt)
-            chosen: list[SeedPlayed] = []
-            status = _run(scenario, options, trace, interrupt, chosen)
-            if options.report and chosen and not interrupt.came:
-                return max(status, _write_report(scenario, options, chosen[0], interrupt))
+            shown: list[Shown] = []
+            status = _run(scenario, options, trace, interrupt, shown)
+            if options.report and shown and not interrupt.came:
+                return max(status, _write_report(options, shown[0], interrupt))
             return status
         except (NoProcessError, DiedError) as error:
             complain(f"actorlet simulate: {error}")
@@ -110,39 +120,34 @@ def _run(
     options: argparse.Namespace,
     trace: TraceFile | None,
     interrupt: Interrupt,
-    chosen: list[SeedPlayed],
+    shown: list[Shown],
 ) -> int:
-    """Play all seeds; the exit status. `chosen` gets the first seed that fails, or else the last one."""
+    """Play all seeds; the exit status.
+
+    `shown` gets the first failure, as it was saved, or else the last seed.
+    """
     plays = len(options.seeds) * len(parts_of(scenario, options.seeds[0]))
     jobs = min(options.jobs or len(os.sched_getaffinity(0)), plays)
     if jobs == 1 or trace is not None:
         shrinking = partial(shrunk_here, interrupt=interrupt, quiet=options.quiet)
-        seeds = _choosing(_one_after_the_other(scenario, options, trace, interrupt), chosen)
-        return _told(scenario, options, seeds, shrinking, interrupt)
+        seeds = _one_after_the_other(scenario, options, trace, interrupt)
+        return _told(scenario, options, seeds, shrinking, interrupt, shown)
     # What is here by now is no rubbish in any of the processes either: they need not look through it.
     with few_collections(), SeedsSideBySide(scenario, options.seeds, jobs, interrupt, quiet=options.quiet) as sides:
-        return _told(scenario, options, _choosing(sides.played(), chosen), sides.shrunk, interrupt)
+        return _told(scenario, options, sides.played(), sides.shrunk, interrupt, shown)
 
 
-def _choosing(seeds: Iterable[SeedPlayed | SeedLost], chosen: list[SeedPlayed]) -> Iterator[SeedPlayed | SeedLost]:
-    for each in seeds:
-        if isinstance(each, SeedPlayed) and not (chosen and chosen[0].failure is not None):
-            chosen[:] = [each]
-        yield each
-
-
-def _write_report(scenario: Scenario, options: argparse.Namespace, played: SeedPlayed, interrupt: Interrupt) -> int:
-    """Play that seed once more for its page; the exit status. Of nodes that are apart, one is played."""
+def _write_report(options: argparse.Namespace, shown: Shown, interrupt: Interrupt) -> int:
+    """Play that once more for its page; the exit status. Of nodes that are apart, one is played."""
     from cli.simulate import report_page, run_story  # only for who wants a page
 
-    failure = played.failure
-    first = parts_of(scenario, played.seed)[0]
-    what, seed = (first.scenario, first.seed) if failure is None else (failure.scenario, failure.seed)
+    what, seed = shown.scenario, shown.seed
 
     def to_end(begin: Callable[[], Play]) -> Play:
         return watch(f"report of seed {seed}", begin, interrupt, quiet=options.quiet)[0]
 
-    text = report_page.page(run_story.played_story(what, seed, to_end), os.path.basename(options.scenario))
+    story = run_story.played_story(what, seed, to_end)
+    text = report_page.page(story, os.path.basename(options.scenario), shown.origin)
     try:
         write_whole(options.report, text.encode("utf-8", "replace"), mode=0o644, lasting=False)
     except OSError as error:
@@ -199,8 +204,9 @@ def _told(
     seeds: Iterable[SeedPlayed | SeedLost],
     shrinking: Shrinking,
     interrupt: Interrupt,
+    shown: list[Shown],
 ) -> int:
-    """Show what each seed came to, and all of them together; the exit status."""
+    """Show what each seed came to, and all of them together; the exit status. `shown`: see `_run`."""
     sometimes = dict.fromkeys(KNOWN, 0)
     known: set[str] = set()
     failed = lost = played = 0
@@ -210,9 +216,12 @@ def _told(
             complain(f"actorlet simulate: seed {each.seed} was not played to its end: {each.how}")
             complain(f"  again: {_again(options, each.seed)}")
             continue
-        _tell(each, options, known, None if interrupt.came else shrinking)
+        found = _tell(scenario, each, options, known, None if interrupt.came else shrinking)
+        if not failed:
+            first = parts_of(scenario, each.seed)[0]
+            shown[:] = [found or Shown(first.scenario, first.seed)]
         played += 1
-        failed += each.failure is not None
+        failed += bool(each.failures)
         for name, times in each.report["sometimes"].items():
             sometimes[name] += times
     if len(options.seeds) > 1 and not options.json:  # a program can add them up by itself
@@ -226,30 +235,43 @@ def _told(
     return 1 if failed or lost or never else 0
 
 
-def _tell(played: SeedPlayed, options: argparse.Namespace, known: set[str], shrinking: Shrinking | None) -> None:
-    """Show the outcome of a seed.
+def _tell(
+    scenario: Scenario, played: SeedPlayed, options: argparse.Namespace, known: set[str], shrinking: Shrinking | None
+) -> Shown | None:
+    """Show the outcome of a seed; its first failure as it was saved.
 
-    `known`: the invariants with a saved failure; the one of this seed is added.
+    `known`: the rules with a saved failure; those of this seed are added.
     """
     report = played.report
     if options.json:
         say_json(json.dumps(report))
     else:
-        say(*report_lines(report))
-    if played.failure is None:
-        return
-    broken = played.failure.violated.invariant
+        say(*report_lines(report, promises_of(scenario)))
     told = sys.stderr if options.json else sys.stdout
     again = _again(options, played.seed)
-    if broken in known:
+    # One file for each rule: a hundred seeds that fail alike are shrunk once.
+    new = [each for each in played.failures if each.rule not in known]
+    if played.failures and not new:
         say(f"  again: {again}", to=told)
-    else:
-        # One file for each kind of failure: a hundred seeds that fail alike are shrunk once.
-        if played.failure.seed != played.seed:
-            say(f"  {played.within}, by itself:", to=told)
+    found: Shown | None = None
+    for each in new:
+        failure = each.failure
+        if failure.seed != played.seed:
+            say(f"  {each.within}, by itself:", to=told)
         where = Played(options.scenario, again, options.failures or ".")
-        tell_failure(played.failure, played.turns, where, shrinking, told)
-    known.add(broken)
+        small = tell_failure(failure, each.turns, where, shrinking, told, rule_in_name=found is not None)
+        found = found or Shown(small.scenario, small.seed, _origin(failure, small))
+        known.add(each.rule)
+    return found
+
+
+def _origin(failure: Failure, small: Failure) -> str:
+    """Where the run of a page comes from, if it is not the one that failed."""
+    if small is failure:
+        return ""
+    pods, nodes = of(failure.scenario.pod_count(), "pod"), of(failure.scenario.nodes, "node")
+    rule = failure.violated.invariant
+    return f"the smallest run found that breaks {rule} as seed {failure.seed} did, with {pods} on {nodes}"
 
 
 def _again(options: argparse.Namespace, seed: int) -> str:
@@ -331,7 +353,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="one JSON object per seed and line")
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
     parser.add_argument(
-        "--report", type=_file, metavar="FILE.html", help="write a page of the seed that failed, or of the last one"
+        "--report",
+        type=_file,
+        metavar="FILE.html",
+        help="write a page of the first failure, shrunk, or of the last seed",
     )
     parser.add_argument(
         "--failures", type=_directory, metavar="DIR", help="where runs that failed are saved (default: here)"

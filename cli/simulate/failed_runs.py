@@ -51,8 +51,13 @@ Returns the smallest failure that is like it, and the number of runs.
 """
 
 
-def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrinking | None, out: TextIO) -> None:
-    """Print what failed, and save it, shrunk unless there is no time for that."""
+def tell_failure(
+    failure: Failure, turns: int, played: Played, shrinking: Shrinking | None, out: TextIO, *, rule_in_name: bool
+) -> Failure:
+    """Print what failed, and save it, shrunk unless there is no time for that; what was saved.
+
+    `rule_in_name`: of the file: another failure of the seed has the plain name.
+    """
     say(*(f"  {line}" for line in _failure_lines(failure)), to=out)
     small, runs = failure, 0
     if shrinking is not None:
@@ -65,7 +70,8 @@ def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrink
     found_in = FoundIn(
         scenario=played.name, seed=failure.seed, pods=scenario.pod_count(), nodes=scenario.nodes, runs=runs
     )
-    name = f"{os.path.basename(played.name).partition('.')[0] or 'scenario'}-seed-{failure.seed}.failed.yaml"
+    rule = f"-{failure.violated.invariant}" if rule_in_name else ""
+    name = f"{os.path.basename(played.name).partition('.')[0] or 'scenario'}-seed-{failure.seed}{rule}.failed.yaml"
     import tempfile  # slow to import, and seldom needed
 
     text = written(saved(small, actorlet=own_version(), found_in=found_in))
@@ -79,8 +85,9 @@ def tell_failure(failure: Failure, turns: int, played: Played, shrinking: Shrink
             continue
         shown = os.path.normpath(path)
         say(f"  again: actorlet replay {shlex.quote(f'./{shown}' if shown[0] == '-' else shown)}", to=out)
-        return
+        return small
     say(f"  again: {played.again}", to=out)
+    return small
 
 
 def shrunk_quietly(

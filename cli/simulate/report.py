@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simulation.play.play import PlayOutcome
+from simulation.play.promises import promises_first
+from simulation.world.chronicle import VIOLATIONS_KEPT
 
 SECOND_NS = 10**9
 PERCENTILES = (50, 90, 99)
-VIOLATIONS_SHOWN = 10
-"""Shown to people."""
+VIOLATIONS_SHOWN = 3
+"""Of each rule, to people."""
 
 Json = dict[str, Any]
 
@@ -43,8 +45,8 @@ def percentile(sorted_ns: Sequence[int], share: int) -> float | None:
     return round(sorted_ns[max(0, -(-len(sorted_ns) * share // 100) - 1)] / SECOND_NS, 6)
 
 
-def report_lines(report: Json) -> Iterator[str]:
-    """The report for people."""
+def report_lines(report: Json, promises: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The report for people. Violations stand by their rules, those of `promises` first."""
     yield (
         f"seed {report['seed']}: {of(report['pods'], 'pod')} on {of(report['nodes'], 'node')}, "
         f"{report['virtual_seconds']:g} s of virtual time in {report['wall_seconds']:g} s, "
@@ -56,11 +58,21 @@ def report_lines(report: Json) -> Iterator[str]:
     yield f"  start of pods: {', '.join(times) or 'none ran'}"
     yield f"  sometimes: {counted(report['sometimes']) or 'nothing rare'}"
     yield f"  {'all became as desired' if report['converged'] else 'it did not come to what is desired'}"
-    violations = report["violations"]
-    for violation in violations[:VIOLATIONS_SHOWN]:
-        yield f"  VIOLATION {violation['invariant']} at {violation['at_seconds']:g} s: {violation['what']}"
-    if len(violations) > VIOLATIONS_SHOWN:
-        yield f"  and {len(violations) - VIOLATIONS_SHOWN} violations more; --json has them"
+    yield from violation_lines(report["violations"], promises)
+
+
+def violation_lines(violations: Sequence[Json], promises: frozenset[str]) -> Iterator[str]:
+    """A few violations of each rule, and how many more there are."""
+    by_rule: dict[str, list[Json]] = {}
+    for violation in violations:
+        by_rule.setdefault(violation["invariant"], []).append(violation)
+    for rule in promises_first(by_rule, promises):
+        for violation in by_rule[rule][:VIOLATIONS_SHOWN]:
+            yield f"  VIOLATION {rule} at {violation['at_seconds']:g} s: {violation['what']}"
+        if (left := len(by_rule[rule]) - VIOLATIONS_SHOWN) > 0:
+            yield f"    and {left} more of this rule, the last at {by_rule[rule][-1]['at_seconds']:g} s"
+    if len(violations) >= VIOLATIONS_KEPT:
+        yield f"  there may be more: {VIOLATIONS_KEPT} are kept, and the first of each rule"
 
 
 def all_seeds_line(seeds: int, failed: int, sometimes: dict[str, int]) -> str:

@@ -14,38 +14,49 @@ from collections.abc import Sequence
 import msgspec
 
 from cli.simulate.report import Json, report_of
-from simulation.play.failure import Failure, first_failure
+from simulation.play.failure import Failure, failures_of
 from simulation.play.parts import PlayPart, together
 from simulation.play.play import Play, PlayOutcome
+from simulation.play.promises import promises_first, promises_of
 from simulation.scenarios.scenario import Scenario
 
 
 class PartPlayed(msgspec.Struct, frozen=True):
-    """`failure`: the first one, or None. `turns`: all turns of actors.
+    """`failures`: the first of each rule. `turns`: all turns of actors.
 
     `peak_rss_bytes`: the most memory of the process that has played it.
     """
 
     part: PlayPart
     outcome: PlayOutcome
-    failure: Failure | None
+    failures: tuple[Failure, ...]
     turns: int
     peak_rss_bytes: int
 
 
+class FailurePlayed(msgspec.Struct, frozen=True):
+    """`turns`: all turns of the part that failed. `within` names that part."""
+
+    failure: Failure
+    turns: int
+    within: str
+
+    @property
+    def rule(self) -> str:
+        return self.failure.violated.invariant
+
+
 class SeedPlayed(msgspec.Struct, frozen=True):
-    """`failure` and `turns` are those of the first part that failed; `within` names that part."""
+    """`failures`: one of each rule, that of the first part that broke it; promises of the scenario first."""
 
     seed: int
     report: Json
-    failure: Failure | None
-    turns: int
-    within: str
+    failures: tuple[FailurePlayed, ...] = ()
 
 
 def part_played(part: PlayPart, play: Play) -> PartPlayed:
     """The result of a play that is over, or was interrupted."""
-    return PartPlayed(part, play.outcome(), first_failure(play), play.world.dispatcher.steps, peak_rss_bytes())
+    return PartPlayed(part, play.outcome(), failures_of(play), play.world.dispatcher.steps, peak_rss_bytes())
 
 
 def seed_played(
@@ -57,10 +68,11 @@ def seed_played(
     """
     outcome = together([(each.part, each.outcome) for each in parts])
     report = report_of(outcome, seed=seed, nodes=scenario.nodes, wall_s=wall_s, memory=memory)
+    by_rule: dict[str, FailurePlayed] = {}
     for each in parts:
-        if each.failure is not None:
-            return SeedPlayed(seed, report, each.failure, each.turns, name_of(each.part, seed))
-    return SeedPlayed(seed, report, None, 0, "")
+        for failure in each.failures:
+            by_rule.setdefault(failure.violated.invariant, FailurePlayed(failure, each.turns, name_of(each.part, seed)))
+    return SeedPlayed(seed, report, tuple(by_rule[rule] for rule in promises_first(by_rule, promises_of(scenario))))
 
 
 def name_of(part: PlayPart, seed: int) -> str:

@@ -53,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         control_plane=options.control_plane or "",
         controller_manager=options.controller_manager or "",
         pause=options.pause,
+        devices=options.devices,
     )
     logging.disable(logging.WARNING)
     look_seldom_for_rings(RINGS_AFTER_OBJECTS)
@@ -152,6 +153,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cpus", type=_up_to(1024), default=4, metavar="N", help="of each node (default: 4)")
     parser.add_argument("--memory", default="16Gi", metavar="SIZE", help="of each node (default: 16Gi)")
     parser.add_argument("--pods-per-node", type=_up_to(PODS_AT_MOST), default=110, metavar="N", help="default: 110")
+    parser.add_argument(
+        "--devices", default="", metavar="LIST", help="of each node, by device plugins: vendor.example/gpu=8"
+    )
     parser.add_argument("--rbac", action="store_true", help="enforce roles and bindings")
     parser.add_argument(
         "--tls",

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from actors.kernel import PoolDispatcher
 from config.credentials.kubeconfig import Pem, kubeconfig_document
+from config.documents.codec import decode
+from config.objects import Pod
 from runtime.files.directories import make_directories
 from runtime.files.tree import remove_tree
 from runtime.files.whole_file import write_whole
@@ -26,6 +28,9 @@ from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
 from simulation.apiserver.front.http_front import HttpFront
 from simulation.apiserver.front.tls import Authority
+from simulation.apiserver.requests.answers import ListAnswer
+from simulation.apiserver.requests.bodies import JSON
+from simulation.apiserver.requests.calls import ApiRequest, ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.controllers.scheduler import Scheduler
 from simulation.controllers.signer import Signer
@@ -35,6 +40,7 @@ PASSING_PREFIX = "actorlet-"
 """Prefix of the directories that commands make for their lifetime."""
 CONTEXT = "actorlet"
 ADMIN = "admin"
+_READER = ApiUser("system:actorlet", ("system:masters", "system:authenticated"))
 TOWARDS_AGENTS = ("kube-apiserver-kubelet-client", "system:masters")
 """The server's identity when it calls an agent, and the group that may do so."""
 
@@ -70,6 +76,14 @@ class EmbeddedApi:
     kubeconfig: str
     node_kubeconfigs: dict[str, str]
     authority: str = ""
+
+    def pods_without_node(self) -> tuple[Pod, ...]:
+        """The pods that no node took: no agent knows of them."""
+        query = (("fieldSelector", "spec.nodeName="),)
+        asked = ApiRequest("GET", "/api/v1/pods", query, b"", JSON, _READER, user_agent="actorlet")
+        answer = self.server.handle(asked)
+        versions = answer.versions if isinstance(answer, ListAnswer) else ()
+        return tuple(decode(version.body(), Pod) for version in versions)
 
 
 @contextmanager

@@ -31,15 +31,16 @@ from cli.argument_kinds import existing, read_by
 from cli.blocked_signals import ENDING, blocking
 from cli.command_parser import CommandParser
 from cli.file_errors import why
-from cli.inspect.local_views import HEALTH, questions_of, views_of
+from cli.inspect.local_views import HEALTH, Others, inquiries_of, no_others, questions_of, views_of
 from cli.printing import complain, say
 from cli.run.log_lines import log_to
 from cli.run.node_server import NodeWindow, Serving, node_server
 from cli.run.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
 from cli.styling import console
+from cli.up.keys import CTRL_C, Keys
 from cli.up.progress import ClusterProgress, ProgressSnapshot, Wanted, look_at, progress
-from cli.up.screens import JsonScreen, LineScreen, LiveScreen, Screen
+from cli.up.screens import END_KEY, Headings, JsonScreen, LineScreen, LiveScreen, Screen
 from cli.up.simulated_machine import SIMULATED_RUNTIME, simulated_capabilities
 from config import examples
 from config.flags.command_line import parse_flags
@@ -85,7 +86,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace, root: str) -> int:
-    manifests = os.path.abspath(options.manifests) if options.manifests else _put_samples(root)
+    manifests = (
+        os.path.abspath(options.manifests) if options.manifests else _put_samples(root, troubled=not options.once)
+    )
     simulated = options.runtime == SIMULATED_RUNTIME
     machine = this_machine(SIMULATED_NODE if simulated else "")
     logs = os.path.join(root, "log")
@@ -99,7 +102,7 @@ def _run(options: argparse.Namespace, root: str) -> int:
     start = load_kubelet_configuration(parse_flags(flags))
     name = SIMULATED_RUNTIME if simulated else runtime_name_of(options.runtime)
     plan = plan_of(start, machine, root, name, f"{logs}/containers")
-    title = f"actorlet: node {machine.name} on the runtime {options.runtime}, manifests in {manifests} (Ctrl-C ends it)"
+    title = f"actorlet: node {machine.name} on the runtime {options.runtime}, manifests in {manifests} (q ends it)"
     with ExitStack() as after:
         embedded = _api_server(options, root, after)
         kubeconfig = "" if embedded is None else embedded.kubeconfig
@@ -115,18 +118,20 @@ def _run(options: argparse.Namespace, root: str) -> int:
             cri = after.enter_context(GrpcCri(options.runtime))
             containers = after.enter_context(closing(LoopThread("containers")))
             capabilities = real_capabilities(cri, plan, loop, containers, api)
+        hint = f"`actorlet explain POD --root-dir {root}` says why a pod does not run; manifests are in {manifests}"
         window = NodeWindow()
         plan, link = _served(plan, embedded, root, window, capabilities, after)
         window.node = node = NodeAgent(dispatcher, plan, capabilities)
-        endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node))
+        others = no_others if embedded is None else embedded.pods_without_node
+        endpoint = LocalEndpoint(root, views_of(node, others), loop, questions_of(node, others), inquiries_of(node))
         after.callback(endpoint.close)
         wanted = _wanted(manifests, machine.name, plan.prevent_api_references)
-        with _screen(options, title, kubeconfig, link) as screen:
+        with _screen(options, Headings(title, kubeconfig, link, hint)) as screen, Keys() as keys:
             # Not before: they warn at once, of a runtime that is not there for one.
             _serve_locally(endpoint)
             node.start()
             after.callback(node.stop, STOP_TIMEOUT_NS)
-            outcome = _watch(node, dispatcher, screen, options, wanted)
+            outcome = _watch(node, others, dispatcher, screen, keys, options, wanted)
     return _verdict(options, outcome, len(wanted.pods))
 
 
@@ -207,15 +212,17 @@ def _lines(kubeconfig: str, start: StartConfiguration, loop: LoopThread, after: 
 
 def _watch(
     node: NodeAgent,
+    others: Others,
     dispatcher: PoolDispatcher,
     screen: Screen,
+    keys: Keys,
     options: argparse.Namespace,
     wanted: Wanted,
 ) -> ClusterProgress:
-    """Show the node until a signal comes or, with `--once`, until it has come to an end."""
+    """Show the node until a signal or the key comes or, with `--once`, until it has come to an end."""
     deadline_ns = dispatcher.now_ns() + int(options.deadline * SECOND_NS)
     while True:
-        look: ProgressSnapshot = look_at(node, dispatcher.wall_ns())
+        look: ProgressSnapshot = look_at(node, dispatcher.wall_ns(), others())
         outcome = progress(look, wanted)
         screen.show(look, outcome)
         over = outcome.arrived or outcome.settled or dispatcher.now_ns() >= deadline_ns
@@ -223,6 +230,10 @@ def _watch(
             return outcome
         if signal.sigtimedwait(ENDING, LOOK_EVERY_SECONDS) is not None:
             return outcome
+        for key in keys.pressed():
+            if key in (END_KEY, CTRL_C):
+                return outcome
+            screen.press(key)
 
 
 def _verdict(options: argparse.Namespace, outcome: ClusterProgress, wanted: int) -> int:
@@ -236,15 +247,15 @@ def _verdict(options: argparse.Namespace, outcome: ClusterProgress, wanted: int)
     return 1
 
 
-def _screen(options: argparse.Namespace, title: str, kubeconfig: str, link: str) -> Screen:
+def _screen(options: argparse.Namespace, headings: Headings) -> Screen:
     if options.output == "json":
         log_to(sys.stderr, lowest=30)
-        return JsonScreen(sys.stdout, options.once, kubeconfig, link)
+        return JsonScreen(sys.stdout, options.once, headings.kubeconfig, headings.link)
     terminal = console()
     if terminal.is_terminal:
-        return LiveScreen(terminal, title, kubeconfig, link)
+        return LiveScreen(terminal, headings)
     log_to(sys.stderr, lowest=30)
-    return LineScreen(sys.stdout, title, kubeconfig, link)
+    return LineScreen(sys.stdout, headings.title, headings.kubeconfig, headings.link)
 
 
 def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> Wanted:
@@ -254,11 +265,12 @@ def _wanted(manifests: str, node_name: str, prevent_api_references: bool) -> Wan
     return Wanted(pods, tuple(str(problem) for problem in read.problems if problem.fatal))
 
 
-def _put_samples(root: str) -> str:
-    """A copy of the samples, for the user to edit while they run."""
+def _put_samples(root: str, *, troubled: bool) -> str:
+    """A copy of the samples, for the user to edit while they run. `troubled`: with pods that fail."""
     directory = os.path.join(root, "manifests")
     make_directories(directory, 0o755)
-    for sample in sorted(examples.DIRECTORY.glob("*.yaml")):
+    of = (examples.DIRECTORY, examples.TROUBLED) if troubled else (examples.DIRECTORY,)
+    for sample in sorted(sample for directory_of in of for sample in directory_of.glob("*.yaml")):
         shutil.copy(sample, directory)
     return directory
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from actors.events.history_words import wait_words
+from actors.events.history_words import next_tries, volumes_error, wait_words
 from actors.kernel import SystemReport
 from actors.messages.history import PodWait
 from actors.messages.pods import PullInProgress, SourceProblem
 from actors.node.node import NodeAgent
 from config.objects import Pod
+from config.pods.verdicts.verdict import Clues, verdicts_of
 from config.pods.words import has_arrived, pod_line, status_word, trouble
 
 THE_POD = "the pod"
@@ -32,9 +33,12 @@ class ProgressSnapshot:
     waits: Mapping[str, tuple[PodWait, ...]] = field(default_factory=dict)
 
 
-def look_at(node: NodeAgent, wall_ns: int) -> ProgressSnapshot:
-    """Read the state of the node. Without a list of pods yet, it shows none."""
-    pods = node.pods_if_known() or ()
+def look_at(node: NodeAgent, wall_ns: int, others: Sequence[Pod] = ()) -> ProgressSnapshot:
+    """Read the state of the node. Without a list of pods yet, it shows none.
+
+    `others`: pods that no node took.
+    """
+    pods = (*(node.pods_if_known() or ()), *others)
     stories = {pod.metadata.uid: node.story(pod.metadata.uid) for pod in pods if not has_arrived(pod)}
     waits = {uid: story.waits for uid, story in stories.items() if story is not None}
     return ProgressSnapshot(pods, node.pulls(), node.problems(), node.report(), wall_ns, waits)
@@ -85,6 +89,16 @@ def _reason(look: ProgressSnapshot, pod: Pod) -> str:
     told, word = trouble(pod), status_word(pod)
     waits = look.waits.get(pod.metadata.uid, ()) if told == word else ()
     return ": ".join((told, "; ".join(map(_waits_for, waits)))) if waits else told
+
+
+def verdict_lines(look: ProgressSnapshot) -> Iterator[str]:
+    """A line for each part of a pod that does not run: `default/web: container app: it ended ...`."""
+    for pod in look.pods:
+        if not has_arrived(pod):
+            waits = look.waits.get(pod.metadata.uid, ())
+            clues = Clues(next_try=next_tries(waits), volumes=volumes_error(waits))
+            for verdict in verdicts_of(pod, look.wall_ns, clues):
+                yield f"{pod.metadata.namespace}/{pod.metadata.name}: {verdict.whole}"
 
 
 def _waits_for(wait: PodWait) -> str:

@@ -9,25 +9,45 @@ import logging
 import shlex
 from collections import deque
 from collections.abc import Hashable
-from typing import Protocol, Self, TextIO
+from typing import NamedTuple, Protocol, Self, TextIO
 
 import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 
+from actors.kernel import ActorInfo
 from cli.inspect.tables import actor_table, names_of, others, pod_table, pull_table
 from cli.printing import say, say_json
 from cli.styling import shown
-from cli.up.progress import ClusterProgress, ProgressSnapshot, as_document
+from cli.up.progress import ClusterProgress, ProgressSnapshot, as_document, verdict_lines
 from cli.up.rows import share_out
+from config.pods.verdicts.verdict import verdicts_of
 from config.pods.words import has_arrived, pod_line
 
 LINES_OF_LOG = 5
 _CURSOR = 1
+END_KEY, ACTORS_KEY, HELP_KEY = "q", "a", "?"
+TELLING_NS = 1_000_000_000
+"""A message that waits so long, or takes so long, is worth a row."""
+
+
+class Headings(NamedTuple):
+    """What stands above and below the tables.
+
+    `kubeconfig` and `link` may be empty; `hint`: what to try next.
+    """
+
+    title: str
+    kubeconfig: str = ""
+    link: str = ""
+    hint: str = ""
 
 
 class Screen(Protocol):
     def show(self, look: ProgressSnapshot, outcome: ClusterProgress) -> None: ...
+
+    def press(self, key: str) -> None:
+        """A person has pressed this key, which does not end the program."""
 
     def __enter__(self) -> Self: ...
 
@@ -46,18 +66,29 @@ class RecentWarnings(logging.Handler):
 
 
 class LiveScreen:
-    """Redraws tables of pods, pulls and actors in place, within the height of the terminal."""
+    """Redraws tables of pods, pulls and actors in place, within the height of the terminal.
 
-    def __init__(self, console: Console, title: str, kubeconfig: str = "", link: str = "") -> None:
+    Actors that have nothing to tell are hidden, until the key for them is pressed.
+    """
+
+    def __init__(self, console: Console, headings: Headings) -> None:
         self._console = console
-        self._title = title
-        self._kubeconfig = kubeconfig
-        self._link = link
+        self._title = headings.title
+        self._kubeconfig = headings.kubeconfig
+        self._link = headings.link
+        self._hint = headings.hint
+        self._all_actors = self._keys_shown = False
         self._warnings = RecentWarnings()
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
     def show(self, look: ProgressSnapshot, outcome: ClusterProgress) -> None:
         self._live.update(self.drawn(look, outcome), refresh=True)
+
+    def press(self, key: str) -> None:
+        if key == ACTORS_KEY:
+            self._all_actors = not self._all_actors
+        elif key == HELP_KEY:
+            self._keys_shown = not self._keys_shown
 
     def drawn(self, look: ProgressSnapshot, outcome: ClusterProgress) -> RenderableType:
         """All parts from top to bottom, within the height of the terminal; see `cli.up.rows`."""
@@ -69,29 +100,45 @@ class LiveScreen:
             head.append(shown(observer_line(self._link), style="bold cyan", overflow="fold"))
         told = self._told(look)
         # The cursor rests on a line of its own. Behind a full line, the terminal's ^C would move all lines by one.
-        free = self._console.height - self._lines_of(Group(*head, "")) - _CURSOR
+        foot = self._foot(look)
+        free = self._console.height - self._lines_of(Group(*head, "", *foot)) - _CURSOR
         heights = [self._lines_of(each) for each in told]
         rows = share_out(free, len(look.pods), len(look.pulls), heights)
         parts = [*head, "", *self._pods(look, rows.pods), *self._pulls(look, rows.pulls), ""]
         actors = look.report.actors
-        if rows.actors:
-            parts.append(actor_table(actors, names_of(look.pods), rows.actors))
+        told_of = actors if self._all_actors else tuple(filter(_is_telling, actors))
+        if rows.actors and told_of:
+            parts.append(actor_table(told_of, names_of(look.pods), rows.actors))
         else:
-            parts.append(shown(f"{len(actors)} actors; `actorlet actors` lists them", style="dim", no_wrap=True))
+            quiet = f"{len(actors)} actors" + ("" if told_of else ", none in trouble")
+            parts.append(shown(f"{quiet}; `actorlet actors` lists them", style="dim", no_wrap=True))
         if told:
             more = len(told) - rows.told
             parts += ["", *told[: rows.told], *_others(more, "problems; `actorlet check DIR` lists those of manifests")]
-        return Group(*parts, "")
+        return Group(*parts, *foot, "")
+
+    def _foot(self, look: ProgressSnapshot) -> list[RenderableType]:
+        """What to try next, once each pod has arrived or has a reason why not; the keys."""
+        is_settled = look.pods and all(has_arrived(pod) or verdicts_of(pod) for pod in look.pods)
+        hint = [shown(self._hint, style="green", overflow="fold")] if self._hint and is_settled else []
+        more = f"{ACTORS_KEY} shows or hides all actors" if self._keys_shown else f"{HELP_KEY} shows keys"
+        keys = f"{END_KEY} ends it, {more}"
+        return ["", *hint, shown(keys, style="dim", no_wrap=True)]
 
     def _told(self, look: ProgressSnapshot) -> list[RenderableType]:
-        """Problems, the fatal ones first; then the last warnings that do not repeat a problem."""
+        """Problems, the fatal ones first; why pods do not run; the last warnings that repeat no problem."""
         faults = sorted(look.problems, key=lambda problem: not problem.fatal)
         told: list[RenderableType] = [
             shown(str(problem), "red" if problem.fatal else "yellow", overflow="fold") for problem in faults
         ]
         texts = tuple(str(problem) for problem in faults)
-        # The event about a duplicate pod ends with the text of the problem.
-        news = [line for line in self._warnings.lines if not (texts and line.endswith(texts))]
+        # The event about a duplicate pod ends with the text of the problem, and a verdict says more than its events.
+        verdicts = tuple(verdict_lines(look))
+        told += [shown(line, "red", overflow="fold") for line in verdicts]
+        about = tuple(f"Pod {line.partition(': ')[0]} " for line in verdicts)
+        news = [
+            line for line in self._warnings.lines if not (texts and line.endswith(texts)) and not line.startswith(about)
+        ]
         return told + [shown(line, "yellow", overflow="fold") for line in news]
 
     @staticmethod
@@ -125,6 +172,12 @@ class LiveScreen:
         logging.getLogger().removeHandler(self._warnings)
 
 
+def _is_telling(actor: ActorInfo) -> bool:
+    """Whether it has failed, or keeps somebody waiting."""
+    is_late = bool(actor.mailbox_depth) and actor.oldest_age_ns >= TELLING_NS
+    return bool(actor.last_failure or actor.restarts or is_late or actor.handling_for_ns >= TELLING_NS)
+
+
 def _others(number: int, what: str = "") -> list[RenderableType]:
     return [others(number, what)] if number else []
 
@@ -140,7 +193,7 @@ def observer_line(link: str) -> str:
 
 
 class LineScreen:
-    """A line for each change: for logs and pipes."""
+    """A line for each change: for logs and pipes. It knows no keys."""
 
     def __init__(self, out: TextIO, title: str, kubeconfig: str = "", link: str = "") -> None:
         self._out = out
@@ -162,6 +215,9 @@ class LineScreen:
                 self._tell(("pull", pull.image, pull.pods[:1]), f"image {pull.image}: pulling")
         for problem in look.problems:
             self._tell(("problem", str(problem)), f"{'problem' if problem.fatal else 'warning'} {problem}")
+
+    def press(self, key: str) -> None:
+        return
 
     def _tell(self, key: Hashable, text: str) -> None:
         if self._told.get(key) != text:
@@ -206,6 +262,9 @@ class JsonScreen:
         if not self._only_last and (news := _without_ages(document)) != self._told:
             self._told = news
             say_json(self._last, to=self._out)
+
+    def press(self, key: str) -> None:
+        return
 
     def __enter__(self) -> Self:
         return self

@@ -18,7 +18,7 @@ from simulation.cri import Settings, SimulatedCri
 from simulation.host.cgroups import SimulatedCgroups
 from simulation.host.facts import SimulatedHostFacts
 from simulation.host.host import SimulatedHost
-from simulation.host.state_files import SimulatedAllocationFile, SimulatedIdFiles
+from simulation.host.state_files import SimulatedAllocationFile, SimulatedIdFiles, SimulatedShareFiles
 from simulation.host.stats import SimulatedHostStats
 from simulation.host.sub_paths import SimulatedSubPaths
 from simulation.host.volumes import SimulatedNodeVolumes
@@ -51,6 +51,7 @@ def simulated_capabilities(
         sub_paths=SimulatedSubPaths(host.tree, plan.facts.root_directory),
         ids=SimulatedIdFiles(host.tree, plan.facts.root_directory),
         allocations=SimulatedAllocationFile(host.tree, plan.facts.root_directory),
+        share_files=SimulatedShareFiles(host.tree, plan.facts.root_directory),
         host=machine,
         api=api,
         cgroups=cgroups,

@@ -62,11 +62,16 @@ def test_a_pod_in_trouble_is_explained_in_words_and_as_json(directory: Path) -> 
         assert (document["namespace"], document["name"], document["stage"]) == ("default", "crashes-n", "syncing")
         assert [wait["reason"] for wait in document["waits"]] == ["CrashLoopBackOff"]
         assert document["waits"][0]["until"] > document["asked"]
-        text = in_words(directory, "default/crashes-n", "CrashLoopBackOff: back-off ")
+        text = in_words(directory, "default/crashes-n", "; it is started again in ")
         assert ask("explain", directory, document["uid"]).stdout.startswith("default/crashes-n  ")
         assert text.startswith("default/crashes-n  CrashLoopBackOff, syncing since ")
         assert "container main ended with exit code 7 (Error)" in text
-        assert re.search(r"Why it is not Running now\n  container main: CrashLoopBackOff: back-off \d+s ", text)
+        why = r"  container main: it ended with exit code 7 within a second[^\n]*; it is started again in [\d.]+ s\n"
+        assert re.search(rf"Why it is not Running now\n{why}    what to do: mend what its log tells\n", text)
+        (verdict,) = document["verdicts"]
+        assert (verdict["cause"], verdict["subject"]) == ("Crash", "container main")
+        assert verdict["advice"]
+        assert document["uid"] not in document["why"][0]
         assert "What comes next\n  container main: it is started again in " in text
         well = explained(directory, "web", lambda told: told["status"] == "Running" and not told["waits"])
         assert well["why"] == []

@@ -71,6 +71,11 @@ def test_until_a_step_the_actor_shows_fields_and_mailbox(saved: str, capsys: pyt
     assert "\n  fields:\n    _" in out
 
 
+def test_until_takes_a_pod_as_well(saved: str, capsys: pytest.CaptureFixture[str]):
+    assert main([saved, "--until", "pod a-", "--lines", "1"]) == 0
+    assert "  world  creates a-" in capsys.readouterr().out
+
+
 def test_the_trace_is_written_for_people(saved: str, tmp_path: Path):
     assert main([saved, "--until", "205ms", "--trace", "trace.txt"]) == 0
     lines = (tmp_path / "trace.txt").read_text().splitlines()
@@ -81,7 +86,7 @@ def test_the_trace_is_written_for_people(saved: str, tmp_path: Path):
 def test_an_interactive_replay_goes_step_by_step(
     saved: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    words = "\nnext 9\nuntil 250ms\nactors lease\nactor no-such\nuntil soon\nnext x\nwhat\ntrace 2\ngo\nactor pleg\n"
+    words = "\nnext 9\nuntil 250ms\nactors lease\nactor no-such\nuntil soon\nnext x\nwhat\n?\ntrace 2\ngo\nactor pleg\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(words))
     assert main([saved, "--step"]) == 1
     out = capsys.readouterr().out
@@ -92,9 +97,75 @@ def test_an_interactive_replay_goes_step_by_step(
     assert "no actors are named 'no-such' now: `actors` in --step lists those that are; that of a pod ends" in out
     assert "'soon' is not a step or a time" in out
     assert "'x' is not a number" in out
+    assert "unknown word 'what'; try ?, which lists the words" in out
     assert "until STEP|TIME" in out
     assert "node-0/node/pleg: PlegActor" in out
     assert "as saved" in out
+
+
+def conversed(saved: str, words: str) -> tuple[Stepper, list[str]]:
+    """The stepper after these words, and what it printed."""
+    told: list[str] = []
+    stepper = Stepper(read_saved_run(Path(saved).read_bytes()), Interrupt(), lines=3, out=told.append)
+    stepper.converse(io.StringIO(words))
+    return stepper, told
+
+
+def test_every_turn_shows_its_message(saved: str):
+    _, told = conversed(saved, "next\n" * 120)
+    turns = [told[number - 1] for number, each in enumerate(told) if each.startswith("-- step")]
+    assert len(turns) == 120
+    assert all("  node-0" in each and "  node-0/runtime" not in each for each in turns), turns
+    assert any(each.endswith("  begins") for each in turns)
+    assert any("goes on when it has" in each for each in turns)
+
+
+def test_going_back_shows_the_same_once_more(saved: str):
+    stepper, told = conversed(saved, "until 50\nnext 5\nback 5\nnext 5\nuntil 20\nuntil 100ms\nuntil 50ms\nback 9999\n")
+    places = [each for each in told if each.startswith("-- step")]
+    assert [each.split()[2].rstrip(",") for each in places[:5]] == ["50", "55", "50", "55", "20"]
+    assert told[: told.index(places[1])][-3:] == told[: told.index(places[1], told.index(places[2]))][-3:]
+    assert "0.100000000 s" in places[5]
+    assert "0.050000000 s" in places[6]
+    assert stepper.replay.step == 0
+
+
+def test_a_trace_has_each_line_once_although_it_was_played_twice(saved: str):
+    lines: list[str] = []
+    stepper = Stepper(read_saved_run(Path(saved).read_bytes()), Interrupt(), lines=3, out=lambda _: None)
+    stepper.also_told = lines.append
+    stepper.converse(io.StringIO("until 60\nback 30\nuntil 80\n"))
+    straight: list[str] = []
+    other = Stepper(read_saved_run(Path(saved).read_bytes()), Interrupt(), lines=3, out=lambda _: None)
+    other.also_told = straight.append
+    other.converse(io.StringIO("until 80\n"))
+    assert lines == straight != []
+
+
+def test_it_stops_at_a_pod_and_at_a_message_and_lists_pods(saved: str):
+    stepper, told = conversed(
+        saved, "pods\nuntil pod a-\npods\nuntil message podworkerended\nuntil message Relist\npods zzz\nuntil pod\n"
+    )
+    assert told[0] == "  no pods"
+    stop = next(number for number, each in enumerate(told) if each.startswith("-- step"))
+    assert "creates default/a-" in told[stop - 1] or "creates a-" in told[stop - 1], told[stop - 1]
+    assert told[stop + 1].startswith("  default/a-"), "the pods of the API"
+    assert told[stop + 1].endswith(": Pending, no node, no restarts")
+    back = next(each for each in told if each.startswith("-- no message"))
+    assert "-- no message 'podworkerended' until the end; back to step" in back
+    assert any("  Relist" in each for each in told)
+    assert "  no pod has 'zzz' in its name now" in told
+    assert "which pod? write a name, such as: until pod web-1" in told
+    assert stepper.replay.step > 0
+
+
+def test_a_mistyped_word_is_told_the_nearest_one(saved: str):
+    _, told = conversed(saved, "untill 5\nfly\nactor\n")
+    assert told == [
+        "unknown word 'untill'; did you mean until?",
+        "unknown word 'fly'; try ?, which lists the words",
+        "which actor? `actors` lists them",
+    ]
 
 
 def test_an_interrupt_ends_the_current_move_of_an_interactive_replay(saved: str):

@@ -172,6 +172,7 @@ def test_a_second_agent_on_one_root_directory_is_refused(directory: Path) -> Non
         assert agent.end() == 0
 
 
+# (spec 12.3.3)
 def test_an_agent_makes_way_for_the_next_one_that_wants_the_lock_file(directory: Path) -> None:
     lock = directory / "lock"
     agent = Agent(directory, f"--lock-file={lock}", "--exit-on-lock-contention=true")
@@ -192,6 +193,7 @@ def test_a_missing_runtime_is_waited_for_and_said_once(tmp_path: Path) -> None:
     assert agent.log.read_text().count("waiting for the runtime") == 1
 
 
+# (spec 2.2.1)
 def test_every_fault_of_the_start_is_one_line_and_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "config.yaml"
     config.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPodz: 5\n")
@@ -212,6 +214,7 @@ def test_every_fault_of_the_start_is_one_line_and_status_1(tmp_path: Path, capsy
         ("", "one range of subordinate ids is needed"),
     ],
 )
+# (spec 17.6.2)
 def test_subordinate_ids_that_pods_cannot_use_stop_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], says: str, fault: str
 ) -> None:
@@ -260,6 +263,7 @@ def test_it_serves_over_https_and_says_when_everybody_may_do_everything(director
     assert agent.end() == 0
 
 
+# (spec 12.3.2, 17.1.2)
 def test_a_node_on_its_own_has_to_say_whom_it_lets_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "config.yaml"
     config.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n")
@@ -288,6 +292,7 @@ def test_help_and_version_are_told_by_the_program_and_by_run(capsys: pytest.Capt
     assert "--config" in capsys.readouterr().out
 
 
+# (spec 12.1.6)
 def test_an_unknown_command_is_told_with_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runn"]) == 2
     assert "there is no command 'runn'; did you mean run?" in capsys.readouterr().err
@@ -295,6 +300,7 @@ def test_an_unknown_command_is_told_with_those_there_are(capsys: pytest.CaptureF
     assert "there is no command 'bananas'; there are up, run," in capsys.readouterr().err
 
 
+# (spec 6.3.9)
 def test_credential_programs_that_cannot_be_run_stop_the_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

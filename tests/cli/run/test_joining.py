@@ -99,6 +99,7 @@ def joining(served: EmbeddedApi, tmp_path: Path) -> Iterator[Joining]:
         yield Joining(configuration_of(parse_flags(flags)), loop, lines.main, tmp_path)
 
 
+# (spec 17.3.3)
 def test_an_agent_that_begins_again_waits_for_the_request_of_the_one_before(joining: Joining) -> None:
     """An approval lets the node in, even an hour later or after a restart of the machine."""
     assert not joining.join(waits=False)
@@ -182,6 +183,7 @@ def test_the_credentials_of_the_bootstrap_are_read_each_time(joining: Joining) -
 
 
 @pytest.mark.parametrize("inline", [True, False])
+# (spec 17.3.4)
 def test_an_expired_client_certificate_is_not_valid(joining: Joining, inline: bool) -> None:
     wall_ns = time.time_ns()
     keys = LocalCertificateKeys(str(joining.directory), CLIENT)

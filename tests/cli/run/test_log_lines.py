@@ -6,7 +6,7 @@ import io
 import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +15,16 @@ import pytest
 from cli.run.log_lines import LineFormatter, log_as, log_to, set_verbosity
 from config.kubelet.configuration import Logging, LogOptions, LogStream, VerbosityByFile
 from tests.attacks.words import WORDS, forged_lines, raw_characters
+
+
+@pytest.fixture(autouse=True)
+def log_of_others() -> Iterator[None]:
+    """The next test has the log as it was before this one."""
+    root = logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    yield
+    root.setLevel(level)
+    root.handlers[:] = handlers
 
 
 @pytest.mark.parametrize(

@@ -56,3 +56,24 @@ def test_the_kernel_is_set_and_what_cannot_be_is_a_warning(
     assert kernel.get("vm.overcommit_memory") == 1
     assert "vm.overcommit_memory is 1 now, it was 0" in caplog.text
     assert "oomScoreAdj -999 cannot be set, so the kernel may kill the agent: Permission denied" in caplog.text
+
+
+def test_state_files_of_another_policy_stop_the_start_with_the_way_out(
+    kernel: LocalKernelParameters, tmp_path: Path
+) -> None:
+    (tmp_path / "cpu_manager_state").write_text(
+        '{"policyName":"static","defaultCpuSet":"0-3","checksum":611748604}'  # by a kubelet
+    )
+    found = look_at_machine(QUIET, this_machine().facts, str(tmp_path), kernel)
+    (told,) = [str(each) for each in found.faults if "heckpoint" in str(each)]
+    assert told == (
+        "$.cpuManagerPolicy: could not restore state from checkpoint: "
+        'configured policy "none" differs from state checkpoint policy "static"; please drain this node and delete '
+        f'the CPU manager checkpoint file "{tmp_path}/cpu_manager_state" before restarting Kubelet'
+    )
+
+
+def test_a_policy_that_does_not_fit_this_machine_stops_the_start(kernel: LocalKernelParameters, tmp_path: Path) -> None:
+    configuration = replace(QUIET, cpu_manager_policy="static")
+    found = look_at_machine(configuration, this_machine().facts, str(tmp_path), kernel)
+    assert any("the static policy requires" in str(each) for each in found.faults)

@@ -44,11 +44,15 @@ EXPECTED: dict[str, tuple[str, int]] = {
     r"actorlet\.sock": ("socket", 0o600),
     "actuated_pods_state": ("file", 0o600),
     "allocated_pods_state": ("file", 0o600),
+    "device-plugins": ("directory", 0o750),
+    r"device-plugins/kubelet\.sock": ("socket", 0o755),
     "evictions": ("file", 0o600),
     "graceful_node_shutdown_state": ("file", 0o600),
     "image_manager(/pulled|/pulling)?": ("directory", 0o700),
     "image_manager/(pulled|pulling)/sha256-[0-9a-f]{64}": ("file", 0o600),
     "plugins_registry": ("directory", 0o750),
+    "pod-resources": ("directory", 0o750),
+    r"pod-resources/kubelet\.sock": ("socket", 0o755),
     "pki": ("directory", 0o755),
     r"pki/kubelet\.crt": ("file", 0o644),
     r"pki/kubelet\.key": ("file", 0o600),
@@ -210,6 +214,7 @@ def kind_of(info: os.stat_result) -> str:
     return kinds.get(stat.S_IFMT(info.st_mode), "something else")
 
 
+# (spec 2.7.5, 16.1)
 def test_every_file_of_the_agent_has_its_owner_and_its_mode(cluster: Cluster, tmp_path: Path) -> None:
     cluster.make()
 

@@ -36,6 +36,7 @@ def test_flags_and_gates_reach_the_registration_of_the_node() -> None:
     assert not plan.gates.enabled("NodeDeclaredFeatures")
 
 
+# (spec 9.8.6)
 def test_a_machine_without_flags_is_called_as_it_calls_itself_and_has_one_address() -> None:
     start = load_kubelet_configuration(parse_flags([]))
     plan = plan_of(start, this_machine("", (), HOST), "/root", "containerd")

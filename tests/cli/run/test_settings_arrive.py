@@ -102,6 +102,7 @@ def test_a_setting_is_what_its_actor_is_made_from(
     assert value == expected
 
 
+# (spec 10.3.2)
 def test_cpu_quota_is_switched_off_and_its_period_chosen_for_containers_and_pods() -> None:
     body = "cpuCFSQuota: false\ncpuCFSQuotaPeriod: 50ms"
     rules = plan(body).facts.rules.resources
@@ -118,6 +119,19 @@ def test_the_content_of_a_pods_volumes_is_bounded_as_a_flag_says() -> None:
     assert "must be greater than zero" in str(fault)
 
 
+def test_pods_wait_for_device_plugins_as_long_as_a_flag_says() -> None:
+    def wait_ns(*flags: str) -> int:
+        given = load_kubelet_configuration(parse_flags(list(flags)), None)
+        return plan_of(given, MACHINE, "/root", "containerd").device_patience_ns
+
+    assert wait_ns() == 600 * 10**9
+    assert wait_ns("--device-plugin-wait-duration=90s") == 90 * 10**9
+    assert wait_ns("--device-plugin-wait-duration=0") == 0
+    (fault,) = parse_flags(["--device-plugin-wait-duration=-1s"]).faults
+    assert fault.path == "--device-plugin-wait-duration"
+
+
+# (spec 9.8.3)
 def test_swap_is_for_pods_where_swap_behavior_says_so() -> None:
     counted = replace(MACHINE, facts=replace(MACHINE.facts, swap_counted=True, swap_bytes=5))
     for behaviour, limited in (("LimitedSwap", True), ("NoSwap", False)):
@@ -138,6 +152,7 @@ def test_qos_reserved_holds_memory_back_where_its_gate_is_on() -> None:
     assert cgroup_plan("n", configured(body), start(body).gates, version=2).rules.held_back == 40
 
 
+# (spec 17.2.1)
 def test_tls_settings_are_those_of_the_server(tmp_path: Path) -> None:
     body = (
         "tlsCertFile: /c\ntlsPrivateKeyFile: /k\ntlsMinVersion: VersionTLS12\n"
@@ -157,6 +172,7 @@ def test_tls_settings_are_those_of_the_server(tmp_path: Path) -> None:
         ("authorization: {webhook: {cacheUnauthorizedTTL: 1ns}}", {"tokenreviews": 1, "subjectaccessreviews": 1}),
     ],
 )
+# (spec 11.4.2)
 def test_an_answer_about_a_user_is_kept_as_long_as_the_cache_times_say(field: str, asked: dict[str, int]) -> None:
     configuration = configured(field)
     reviewer = Reviewer(("bob", "pods"))
@@ -204,6 +220,7 @@ def test_the_node_reports_as_node_status_report_frequency_and_max_images_say(
     assert settings.configuration.node_status_max_images == 4
 
 
+# (spec 12.3.4)
 def test_calls_to_the_api_server_have_the_limits_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
     monkeypatch.setattr(node_start, "api_lines", lambda *_, **limits: given.update(limits))
@@ -247,6 +264,7 @@ def test_gates_of_pods_are_what_the_node_goes_by(on: bool) -> None:
     assert (rules.env_files, rules.stop_signals, rules.restart_all, made.prevent_api_references) == (on, on, on, on)
 
 
+# (spec 3.12.1)
 def test_dead_containers_are_kept_as_the_flags_say() -> None:
     flags = ["--minimum-container-ttl-duration=3s", "--maximum-dead-containers-per-container=4"]
     begun = load_kubelet_configuration(parse_flags([*flags, "--maximum-dead-containers=5"]))
@@ -254,6 +272,7 @@ def test_dead_containers_are_kept_as_the_flags_say() -> None:
     assert (policy.min_age_ns, policy.per_container, policy.total) == (3 * SECOND, 4, 5)
 
 
+# (spec 9.6.1)
 def test_the_lease_lasts_as_node_lease_duration_seconds_says() -> None:
     cluster = Cluster(configuration=configured("nodeLeaseDurationSeconds: 20"))
     cluster.run(10 * SECOND)

@@ -68,6 +68,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
         yield Node(tmp_path, stack)
 
 
+# (spec 11.9.1)
 def test_the_start_of_a_pod_is_a_trace_that_runtime_and_api_server_can_go_on_with(node: Node) -> None:
     options = ApiServerOptions(str(node.directory / "apiserver"), str(node.directory / "admin"), nodes=("n",))
     calls = [f"{RUNTIME}/{verb}" for verb in ("RunPodSandbox", "CreateContainer", "StartContainer")]
@@ -116,6 +117,7 @@ def test_a_pod_that_ends_is_traced_to_its_end(node: Node) -> None:
     assert SECRET not in "\n".join(map(repr, collector.spans))
 
 
+# (spec 11.9.1)
 def test_collections_are_traces_with_their_calls(node: Node) -> None:
     images, containers = "Images/GarbageCollect", "Containers/GarbageCollect"
     with Collector() as collector:
@@ -130,6 +132,7 @@ def test_collections_are_traces_with_their_calls(node: Node) -> None:
         assert any(span.parent in spans for span in collector.named(call)), collector.named(call)
 
 
+# (spec 11.9.1)
 def test_requests_to_the_node_are_spans_below_their_clients(node: Node) -> None:
     port, read_only = free_ports(2)
     above = TraceContext(11, 12, True)

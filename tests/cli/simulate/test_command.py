@@ -76,6 +76,34 @@ def test_a_violation_is_told_saved_and_shown_again_by_one_command(impossible: Pa
     assert read_saved_run(Path("impossible-seed-3.failed.yaml").read_bytes()).scenario.pod_count() == 1
 
 
+TWO_RULES = """\
+about: two promises that nobody can keep
+pods:
+  - {name: a, count: 9, arrives: [0s, 0s], lives: [2s, 3s], startsWithin: 1ms, endsWithin: 1ms}
+lasts: 8s
+"""
+
+
+def test_failures_stand_by_their_rules_and_one_of_each_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    Path("two.yaml").write_text(TWO_RULES)
+    assert main(["./two.yaml", "--seeds", "5..6", "--jobs", "1", "--quiet"]) == 1
+    out = capsys.readouterr().out
+    first = out[: out.index("seed 6:")]
+    rules = [line.split()[1] for line in first.splitlines() if line.startswith("  VIOLATION ")]
+    assert rules == ["starts-in-time"] * 3 + ["ends-in-time"] * 3
+    assert first.count("    and 6 more of this rule, the last at ") == 2
+    saved = {name: read_saved_run(Path(name).read_bytes()) for name in sorted(map(str, Path().glob("*.failed.yaml")))}
+    assert {name: run.violated.invariant for name, run in saved.items()} == {
+        "two-seed-5.failed.yaml": "starts-in-time",
+        "two-seed-5-ends-in-time.failed.yaml": "ends-in-time",
+    }
+    assert all(run.scenario.pod_count() == 1 for run in saved.values())
+    assert "again: actorlet simulate ./two.yaml --seed 6 --trace trace.txt" in out, "seed 6 brings no new rule"
+
+
 def test_for_a_program_failures_go_to_standard_error(impossible: Path, capsys: pytest.CaptureFixture[str]):
     assert main([str(impossible), "--seeds", "3..4", "--json"]) == 1
     said = capsys.readouterr()

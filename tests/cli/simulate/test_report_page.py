@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +11,10 @@ import pytest
 
 from cli.simulate.command import main
 from cli.simulate.report_page import page
-from cli.simulate.run_story import PodStory, Story
+from cli.simulate.run_story import PodStory, Story, played_story
+from simulation.play.play import Play
+from simulation.play.saved_run import read_saved_run
+from simulation.scenarios.scenario import read_scenario
 from simulation.world.chronicle import Violation
 from tests.attacks.words import WORDS, raw_characters
 
@@ -23,7 +26,23 @@ faults: [{fault: agent-kills, at: [8s]}, {fault: runtime-calls, verb: StartConta
 lasts: 20s
 """
 PLAIN_TAGS = {"html", "head", "meta", "title", "style", "script", "body", "h1", "h2", "h3", "p", "div", "span", "i"}
-PLAIN_TAGS |= {"svg", "line", "rect", "text", "table", "thead", "tbody", "tr", "th", "td", "label", "input", "pre"}
+PLAIN_TAGS |= {
+    "svg",
+    "line",
+    "rect",
+    "text",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "label",
+    "input",
+    "pre",
+    "a",
+    "main",
+}
 EVIL = f"<script>alert(1)</script>\"'&{WORDS}"
 
 
@@ -60,14 +79,22 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "shop.yaml"
 
 
-def test_the_page_tells_of_the_seed_that_failed(shop: str, capsys: pytest.CaptureFixture[str]):
+def test_the_page_tells_of_the_first_failure_as_it_was_saved(shop: str, capsys: pytest.CaptureFixture[str]):
     assert main([shop, "--seeds", "3..4", "--jobs", "1", "--json", "--quiet", "--report", "run.html"]) == 1
     said = capsys.readouterr()
-    assert "actorlet simulate: run.html shows seed 3\n" in said.err
+    saved = read_saved_run(Path("shop-seed-3.failed.yaml").read_bytes())
+    assert f"actorlet simulate: run.html shows seed {saved.seed}\n" in said.err
     text = Path("run.html").read_text()
     seen = Seen(text)
     assert "a shop that is &lt;too&gt; slow" in text
+    assert "the smallest run found that breaks starts-in-time as seed 3 did, with 3 pods on 2 nodes" in text
+    assert [each for each in seen.cells["pods"] if each.startswith("shop")] == ["shop-0"], "one pod is left"
     assert "starts-in-time" in seen.cells["violations"]
+
+
+def test_the_page_of_a_whole_run_has_pods_faults_calls_and_messages():
+    text = page(played_story(read_scenario(SHOP.encode()), 3, to_end), "shop.yaml")
+    seen = Seen(text)
     assert {"shop-0", "shop-1", "shop-2", "node-0", "node-1"} <= set(seen.cells["pods"])
     assert {"kills the agent of node-0", "is healed"} <= set(seen.cells["faults"])
     assert any(
@@ -76,15 +103,37 @@ def test_the_page_tells_of_the_seed_that_failed(shop: str, capsys: pytest.Captur
     assert {"/node/sync-loop", "PodWorker", "/node/sync-loop/*", "StatusManagerActor"} <= set(seen.cells["messages"])
     (timeline,) = [found for tag, found in seen.tags if tag == "svg"]
     assert (timeline["role"], "5 pods" in (timeline["aria-label"] or "")) == ("img", True)
-    first = json.loads(said.out.splitlines()[0])
-    assert f"{len(first['violations'])} violations" in text
+    assert re.search(r'<text class="name"[^>]*>kills the agent of node-0</text>', text), "faults stand on their lines"
+
+
+def to_end(begin: Callable[[], Play]) -> Play:
+    play = begin()
+    while not play.done:
+        play.advance(10**9)
+    return play
+
+
+def test_broken_pods_are_marked_and_linked_from_what_is_broken():
+    pods = {name: PodStory(name, [(0, "Pending")]) for name in ("web-1", "web-10", "web-2")}
+    story = Story("two are late", 1, 1, end_ns=10, pods=pods)
+    story.violations.append(Violation("starts-in-time", 4, "pod default/web-10 took 3 s"))
+    text = page(story, "late")
+    assert 'default/<a href="#pod-1">web-10</a> took 3 s' in text
+    assert '<tr id="pod-1" class="bad"><td>web-10</td>' in text
+    assert text.count('class="bad" x=') == 1, "web-1 and web-2 are well"
+    first = re.search(r"<text[^>]*text-anchor=\"end\">([^<]*)<", text)
+    assert first is not None
+    assert first[1] == "web-10", "the broken are drawn first"
 
 
 def test_the_page_loads_nothing_from_elsewhere(shop: str):
     main([shop, "--seed", "3", "--quiet", "--report", "run.html"])
     text = Path("run.html").read_text()
-    asked = ("src", "href", "action", "data", "srcset", "poster")
+    asked = ("src", "action", "data", "srcset", "poster")
     assert not [found for _, found in Seen(text).tags if any(name in found for name in asked)]
+    links = [found["href"] for _, found in Seen(text).tags if "href" in found]
+    assert links
+    assert all((link or "").startswith("#pod-") for link in links)
     assert not re.search(r"url\(|@import|https?:", text)
 
 

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from cli.simulated.embedded_api import ApiServerOptions, embedded_api, write_kubeconfig
 from config.credentials.kubeconfig import Pem
+from config.pods.verdicts.verdict import Verdict, verdicts_of
 from runtime.api.access import read_access
+from simulation.apiserver.requests.bodies import JSON
+from simulation.apiserver.requests.calls import ApiRequest, ApiUser
+from tests.real.waiting import until
+
+ADMIN = ApiUser("admin", ("system:masters", "system:authenticated"))
 
 
 def test_a_run_leaves_nothing_where_others_keep_their_files(tmp_path: Path) -> None:
@@ -41,3 +47,24 @@ def test_no_two_runs_have_the_same_secrets(tmp_path: Path) -> None:
             tokens.add(read_access(api.kubeconfig).user.token)
     assert len(tokens) == 2
     assert all(len(token) >= 32 for token in tokens)
+
+
+def test_pods_that_no_node_took_are_told_with_the_words_of_the_scheduler(tmp_path: Path) -> None:
+    options = ApiServerOptions(str(tmp_path / "apiserver"), str(tmp_path / "kubeconfig"))
+    containers = [{"name": "app", "image": "i", "resources": {"requests": {"cpu": "1000"}}}]
+    pod = {"metadata": {"name": "large"}, "spec": {"containers": containers}}
+    with embedded_api(options) as api:
+        asked = ApiRequest("POST", "/api/v1/namespaces/default/pods", (), pod, JSON, ADMIN)
+        assert api.server.handle(asked).code == 201
+
+        def verdict() -> Verdict | None:
+            return next((one for each in api.pods_without_node() for one in verdicts_of(each)), None)
+
+        def has_been_tried() -> bool:
+            told = verdict()
+            return told is not None and told.cause == "Unschedulable"
+
+        until(has_been_tried, 10, lambda: str(verdict()))
+        (large,) = api.pods_without_node()
+        assert large.metadata.name == "large"
+        assert "no nodes available" in str(verdict())

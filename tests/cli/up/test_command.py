@@ -81,7 +81,10 @@ def test_pods_that_do_not_arrive_are_told_with_their_reasons(tmp_path: Path) -> 
     (tmp_path / "fails.yaml").write_text(FAILS.format(name="fails"))
     done = up("--once", "--deadline", "3", "--manifests", str(tmp_path))
     assert done.returncode == 1
-    assert "default/fails-demo: CreateContainerError: main: the pod's annotations" in done.stderr
+    assert (
+        "default/fails-demo: CreateContainerError: container main: it cannot be started: the pod's annotations"
+        in done.stderr
+    )
     assert f"{tmp_path}/bad.yaml:4: $.spec.containers" in done.stderr
 
 
@@ -127,7 +130,7 @@ def test_json_once_is_one_document(tmp_path: Path) -> None:
     assert document["arrived"] is False
     assert [(row["name"], row["status"]) for row in document["pods"]] == [("fails-demo", "CreateContainerError")]
     (reason,) = document["reasons"]
-    assert reason.startswith("default/fails-demo: CreateContainerError: main: ")
+    assert reason.startswith("default/fails-demo: CreateContainerError: container main: it cannot be started: ")
     assert document["actors"] > 10
 
 
@@ -198,7 +201,10 @@ def test_a_broken_manifest_keeps_up_from_being_done_and_a_warning_does_not() -> 
 def test_a_reason_tells_what_a_container_waits_for() -> None:
     status = {"phase": "Pending", "containerStatuses": [waiting("c0", "ErrImagePull", "no such host")]}
     (reason,) = progress(look(pod(status)), Wanted({"u": "default/web"})).reasons
-    assert reason == "default/web: ErrImagePull: c0: no such host"
+    assert reason == (
+        "default/web: ErrImagePull: container c0: its image i cannot be pulled: "
+        "the registry docker.io cannot be reached (no such host)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,7 +221,9 @@ def test_a_pod_whose_status_says_nothing_is_told_with_what_it_waits_for(subject:
     assert progress(pending, Wanted({"u": "default/web"})).reasons == (f"default/web: {told}",)
     refused = {"phase": "Pending", "containerStatuses": [waiting("c0", "ErrImagePull", "no such host")]}
     said = progress(replace(pending, pods=(pod(refused),)), Wanted({"u": "default/web"})).reasons
-    assert said == ("default/web: ErrImagePull: c0: no such host",), "what the status says is enough"
+    assert len(said) == 1, "what the status says is enough"
+    assert said[0].startswith("default/web: ErrImagePull: container c0: its image i cannot be pulled: ")
+    assert said[0].endswith(" (no such host)")
 
 
 def test_manifests_without_a_pod_are_told() -> None:

@@ -11,9 +11,9 @@ from rich.console import Console
 from actors.kernel import SystemReport
 from actors.messages.pods import SourceProblem
 from cli.up.progress import ClusterProgress, ProgressSnapshot
-from cli.up.screens import JsonScreen, LineScreen, LiveScreen
+from cli.up.screens import ACTORS_KEY, HELP_KEY, Headings, JsonScreen, LineScreen, LiveScreen
 from tests.cli.inspect.test_tables import actor
-from tests.config.pods_made import pod, running
+from tests.config.pods_made import pod, running, waiting
 
 PATH = "/tmp/actorlet-with-a-name-that-is-longer-than-the-terminal-is-wide/kubeconfig"
 LOOK = ProgressSnapshot(
@@ -25,7 +25,7 @@ OUTCOME = ClusterProgress(True, True, ())
 def live(kubeconfig: str) -> str:
     console = Console(file=io.StringIO(), width=60, height=30)
     with console.capture() as captured:
-        console.print(LiveScreen(console, "a node", kubeconfig).drawn(LOOK, OUTCOME))
+        console.print(LiveScreen(console, Headings("a node", kubeconfig)).drawn(LOOK, OUTCOME))
     return captured.get()
 
 
@@ -40,18 +40,44 @@ def test_it_fits_a_small_screen_however_long_the_title_is() -> None:
     console = Console(file=io.StringIO(), width=40, height=24)
     actors = tuple(actor(f"/node/actor-{number}") for number in range(30))
     look = ProgressSnapshot(LOOK.pods, (), (), SystemReport(actors, (), (), 0), 0)
+    screen = LiveScreen(console, Headings("a node " * 20, PATH, f"http://{PATH}", "try this " * 10))
+    screen.press(ACTORS_KEY)
     with console.capture() as captured:
-        console.print(LiveScreen(console, "a node " * 20, PATH, f"http://{PATH}").drawn(look, OUTCOME))
+        console.print(screen.drawn(look, OUTCOME))
     lines = captured.get().splitlines()
     assert len(lines) < 24
-    assert lines[-2].startswith("... and")
+    assert any(line.startswith(("... and", "30 actors")) for line in lines)
+    assert lines[-2].startswith("q ends it")
     assert not lines[-1]
+
+
+def test_actors_with_nothing_to_tell_are_hidden_until_somebody_asks() -> None:
+    actors = (actor("/node"), actor("/node/quiet"), actor("/node/failed", last_failure="oh"))
+    look = replace(LOOK, report=SystemReport(actors, (), (), 0))
+    console = Console(file=io.StringIO(), width=100, height=40)
+    screen = LiveScreen(console, Headings("a node", hint="try explain"))
+
+    def shown() -> str:
+        with console.capture() as captured:
+            console.print(screen.drawn(look, OUTCOME))
+        return captured.get()
+
+    assert "quiet" not in shown()
+    assert "failed" in shown()
+    screen.press(ACTORS_KEY)
+    assert "quiet" in shown()
+    assert "shows or hides" not in shown()
+    screen.press(HELP_KEY)
+    assert "a shows or hides all actors" in shown()
+    assert "try explain" in shown(), "the one pod runs"
+    look = replace(look, pods=(pod({"phase": "Pending", "containerStatuses": [waiting("c0", "ContainerCreating")]}),))
+    assert "try explain" not in shown(), "it is too early"
 
 
 def drawn(look: ProgressSnapshot, *, width: int = 80, height: int = 24) -> list[str]:
     console = Console(file=io.StringIO(), width=width, height=height)
     with console.capture() as captured:
-        console.print(LiveScreen(console, "a node", PATH).drawn(look, OUTCOME))
+        console.print(LiveScreen(console, Headings("a node", PATH)).drawn(look, OUTCOME))
     return [line.rstrip() for line in captured.get().splitlines()]
 
 

@@ -34,6 +34,7 @@ _ANSWERS_WITHIN_S = 900.0
 _LOOKS_A_SECOND = 10
 """How often `until` evaluates its condition, in real time, where time passes by itself."""
 _AUTO = "auto"
+_SHOWN_AT_MOST = 500
 _LONGER = 0.05
 """How much of the time so far passes between two looks in the mode auto."""
 _BEGINS_NOW = ("api-outage", "runtime-outage", "disk-full", "frozen-actor")
@@ -118,7 +119,9 @@ class Cluster:
         `every` is the time between two evaluations. By default it is one second in a stepped cluster. In the mode
         `auto` it grows from one second to a twentieth of the time so far. Otherwise it is a tenth of a real second.
 
-        Raises TimeoutError when the condition is not true `within` that time, ValueError when `every` is 0.
+        Raises ValueError when `every` is 0, and TimeoutError when the condition is not true `within` that time. Its
+        text has what the condition returned last, the objects that have come, what is missing for them, and what
+        clients have asked.
         """
         if every and self._passes_no_time(every):
             raise ValueError(f"every={every!r} lets no time pass between two looks; write `1s`, or leave it out")
@@ -126,10 +129,11 @@ class Cluster:
         limit = self._ask({"order": "limit", "time": within})
         until_s, began_s = float(limit["until"]), float(limit["seconds"])
         seconds = began_s
-        while not condition():
+        while not (last := condition()):
             if seconds >= until_s:
                 said = f"{_name_of(condition)} does not hold after {within} of the cluster's time"
-                raise TimeoutError("; ".join([said, *self._unmatched()]))
+                returned = "" if last is False else f"; it returned {_short(last)} last"
+                raise TimeoutError("\n  ".join([f"{said}{returned}", *self._unmatched(), *self._circumstances()]))
             look = every or f"{self._look_s(seconds - began_s):f}s"
             seconds = float(self._ask({"order": order, "time": look})["seconds"])
         return seconds
@@ -142,6 +146,14 @@ class Cluster:
 
     def _unmatched(self) -> list[str]:
         return list(self._ask({"order": "unmatched"})["unmatched"])
+
+    def _circumstances(self) -> list[str]:
+        look = self._ask({"order": "look"})
+        found = (
+            [f"there are {', '.join(look['found'])}"] if look["found"] else ["no object has come since the beginning"]
+        )
+        clients = look["clients"] or ["no client has asked anything"]
+        return [*look["missing"], *found, *clients]
 
     def _passes_no_time(self, time: str) -> bool:
         limit = self._ask({"order": "limit", "time": time})
@@ -356,6 +368,7 @@ def cluster(
     control_plane: str | os.PathLike[str] = "",
     controller_manager: str | os.PathLike[str] = "",
     pause: str = "",
+    devices: str = "",
 ) -> Cluster:
     """Start a cluster and return when its nodes are Ready.
 
@@ -377,6 +390,7 @@ def cluster(
             real time: take `time="auto"` or `"real"`.
         pause: with `time="auto"`: for how much real time no client asks or hears anything until time passes; `20ms` if
             nothing is said.
+        devices: what device plugins offer on each node, such as `vendor.example/gpu=8,vendor.example/nic=2`.
 
     Raises:
         ClusterError: an option is wrong, or the cluster did not start within two minutes of real time, with a control
@@ -387,7 +401,7 @@ def cluster(
     more: dict[str, Any] = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node, "rbac": rbac}
     more["tls"] = tls
     more |= {"control_plane": _absolute(control_plane), "controller_manager": _absolute(controller_manager)}
-    more["pause"] = pause
+    more |= {"pause": pause, "devices": devices}
     time = time or ("real" if more["control_plane"] else "stepped")
     return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **more})
 
@@ -401,6 +415,11 @@ def _word(value: object) -> str:
     if isinstance(value, Mapping):
         return json.dumps(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_AT_MOST else f"{text[:_SHOWN_AT_MOST]}..."
 
 
 def _name_of(condition: Callable[[], object]) -> str:

@@ -209,10 +209,10 @@ def live_node(
             after.callback(_remove_node, api, name)
         seen = after.enter_context(closing(Seen()))
         seen.follow(api, NODES, PODS)
-        after.callback(_unmount, f"{place}/root")
+        after.callback(unmount_pods, f"{place}/root")
         after.callback(_unlink, f"{place}/log")
         port, read_only = free_ports(2)
-        flags = _flags(name, place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})
+        flags = node_flags(name, place, kubeconfig, socket, {"port": port, "readOnlyPort": read_only, **fields})
         log = after.enter_context(open(f"{place}/agent.log", "wb"))
         agent = after.enter_context(program(*command, *flags, stderr=log))
         _wait_for_node(name, seen, agent, log.name)
@@ -232,7 +232,7 @@ def _wait_for_node(name: str, seen: Seen, agent: subprocess.Popen[str], log: str
                 raise SystemExit(f"the node does not become Ready; its agent says:\n{file.read()[-2000:]}")
 
 
-def _unmount(root: str) -> None:
+def unmount_pods(root: str) -> None:
     """The agent makes its root a mount, and leaves those of its pods when it ends before they do."""
     mounts = KernelMounts()
     for point in (*mounts.below(root), root):
@@ -247,7 +247,7 @@ def _unlink(logs: str) -> None:
                 os.unlink(link)
 
 
-def _flags(name: str, place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> list[str]:
+def node_flags(name: str, place: str, kubeconfig: str, socket: str, fields: dict[str, Any]) -> list[str]:
     """Those of a node on this machine, whatever it is like, beside which others may run."""
     configuration = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",

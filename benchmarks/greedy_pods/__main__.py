@@ -1,11 +1,14 @@
 """What small pods wait for beside a pod that is as large as the API takes, on a live agent.
 
-    python -m benchmarks.greedy_pods [--containerd] [--others 10] [--rows TEXT ...] [--scale 1.0] [--rest 60]
+    python -m benchmarks.greedy_pods [--containerd] [--kubeconfig FILE] [--others 10] [--rows TEXT ...] [--scale 1.0]
+                                     [--rest 60]
 
 The agent, the API server and the runtime are processes of their own. The runtime is the simulated one behind a socket,
-or with `--containerd` a private containerd, which needs root. For each row the node first starts and ends `--others`
-small pods, each with a ConfigMap, a directory and a token, 0.3 s apart. Then the greedy pod comes, is updated, and is
-deleted, and in each of these stages as many small pods come and go. So both columns are from one run and one node.
+or with `--containerd` a private containerd, which needs root. `--kubeconfig` names an API server that runs, with an
+admin's access; the embedded one has one thread, and a large pod takes it for itself while it is written. For each row
+the node first starts and ends `--others` small pods, each with a ConfigMap, a directory and a token, 0.3 s apart. Then
+the greedy pod comes, is updated, and is deleted, and in each of these stages as many small pods come and go. So both
+columns are from one run and one node.
 
 Prints the table, and the memory of the agent before all of it and `--rest` seconds after the last greedy pod. `--rows`
 chooses those whose names have one of the texts; `--scale` makes the greedy pods smaller. Exit status 1: it does not
@@ -18,7 +21,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -26,10 +29,10 @@ from benchmarks.bursts.__main__ import CONTAINERD, SIMULATED, Runtime
 from benchmarks.greedy_pods.report import AT_MOST, HEAD, MEMORY_MIB_AT_MOST, STAGES, Compared, Waits, line, memory_words
 from benchmarks.greedy_pods.rows import SETTINGS, Json, Row, rows, small
 from benchmarks.live_node import LIMIT_S, MIB, LiveNode, live_node
-from config.api.resources import CONFIG_MAPS, PODS
+from config.api.resources import CONFIG_MAPS, NAMESPACES, PODS, SERVICE_ACCOUNTS
 from config.documents.codec import from_builtins
-from config.objects import ConfigMap, ObjectMeta, Pod
-from runtime.api import create, delete
+from config.objects import ConfigMap, Namespace, ObjectMeta, Pod, ServiceAccount
+from runtime.api import ApiError, create, delete
 from runtime.api.calls import patch
 from tests.real.dead_mount import DeadMount
 
@@ -46,14 +49,29 @@ class Bench:
         self._image = runtime.image
         self._others = others
         self._made = 0
+        self._namespace = f"bench-{os.getpid()}"
+        node.api.call(create(NAMESPACES, "", Namespace(metadata=ObjectMeta(name=self._namespace)))).result(LIMIT_S)
+        self._make_account()
         self._make_config_map(SETTINGS, {"mode": "plain"})
 
+    def close(self) -> None:
+        """Delete the namespace; a server that runs on would keep it."""
+        self._node.api.call(delete(NAMESPACES, "", self._namespace)).result(LIMIT_S)
+
+    def _make_account(self) -> None:
+        """The account that a controller manager makes, unless it did so."""
+        account = ServiceAccount(metadata=ObjectMeta(name="default", namespace=self._namespace))
+        refused = self._node.api.call(create(SERVICE_ACCOUNTS, self._namespace, account)).exception(LIMIT_S)
+        if isinstance(refused, ApiError) and refused.reason != "AlreadyExists":
+            raise refused
+
     def _make_config_map(self, name: str, data: Json) -> None:
-        value = ConfigMap(metadata=ObjectMeta(name=name, namespace="default"), data=data)
-        self._node.api.call(create(CONFIG_MAPS, "default", value)).result(LIMIT_S)
+        value = ConfigMap(metadata=ObjectMeta(name=name, namespace=self._namespace), data=data)
+        self._node.api.call(create(CONFIG_MAPS, self._namespace, value)).result(LIMIT_S)
 
     def _make_pod(self, document: Json) -> None:
-        self._node.api.call(create(PODS, "default", from_builtins(document, Pod))).result(LIMIT_S)
+        document = {**document, "metadata": {**document["metadata"], "namespace": self._namespace}}
+        self._node.api.call(create(PODS, self._namespace, from_builtins(document, Pod))).result(LIMIT_S)
 
     def waits(self) -> Waits:
         """How long small pods take to start, then to end."""
@@ -72,7 +90,7 @@ class Bench:
         for name in names:
             began = monotonic()
             # With a grace of 0 the API would not wait for the agent.
-            api.call(delete(PODS, "default", name, grace_seconds=1)).result(LIMIT_S)
+            api.call(delete(PODS, self._namespace, name, grace_seconds=1)).result(LIMIT_S)
             ends.append(monotonic() - began if _gone(self._node, name, LIMIT_S) else None)
         return Waits(starts, tuple(ends))
 
@@ -86,8 +104,8 @@ class Bench:
         change = {"metadata": {"labels": {"updated": "yes"}}}
         acts: tuple[Callable[[], object], ...] = (
             lambda: self._make_pod(document),
-            lambda: api.call(patch(PODS, "default", "greedy", change)).result(LIMIT_S),
-            lambda: api.call(delete(PODS, "default", "greedy", grace_seconds=1)).result(LIMIT_S),
+            lambda: api.call(patch(PODS, self._namespace, "greedy", change)).result(LIMIT_S),
+            lambda: api.call(delete(PODS, self._namespace, "greedy", grace_seconds=1)).result(LIMIT_S),
         )
         for stage, act in zip(STAGES, acts, strict=True):
             act()
@@ -95,7 +113,7 @@ class Bench:
         if not _gone(self._node, "greedy", GONE_LIMIT_S):
             raise SystemExit(f"{row.name}: the pod is not gone after {GONE_LIMIT_S:g} s")
         for name in row.objects:
-            api.call(delete(CONFIG_MAPS, "default", name)).result(LIMIT_S)
+            api.call(delete(CONFIG_MAPS, self._namespace, name)).result(LIMIT_S)
 
 
 def _gone(node: LiveNode, name: str, limit_s: float) -> bool:
@@ -125,6 +143,7 @@ def can_mount_dead() -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--containerd", action="store_true", help="on a private containerd; needs root")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="of an API server that runs, in place of the embedded one")
     parser.add_argument("--others", type=int, default=10, help="small pods in each stage")
     parser.add_argument("--rows", nargs="+", default=[""], metavar="TEXT", help="only rows with one of these texts")
     parser.add_argument("--scale", type=float, default=1.0, help="how large the greedy pods are, of their whole size")
@@ -138,8 +157,8 @@ def main() -> None:
         parser.error(f"--rows: no row has such a text; there are {', '.join(each.name for each in rows())}")
     found: list[Compared] = []
     with ExitStack() as after:
-        node = after.enter_context(live_node(runtime.serve))
-        bench = Bench(node, runtime, options.others)
+        node = after.enter_context(live_node(runtime.serve, kubeconfig=options.kubeconfig))
+        bench = after.enter_context(closing(Bench(node, runtime, options.others)))
         bench.waits()  # an agent that has just begun has never run its code
         before_mib = node.memory_bytes() / MIB
         print(HEAD, flush=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from docs.generators.drawn_page import DrawnPage, main
 from runtime.metrics import cadvisor_names, kubelet, own, resource, slis
-from runtime.metrics.absent import ABSENT
+from runtime.metrics.absent import ABSENT, OTHER_AT_START
 from runtime.metrics.families import Family
 
 HEAD = """# Metrics and usage
@@ -69,7 +69,9 @@ is a counter).
 
 `tests/upstream/metrics.txt` lists the metrics of kubelet 1.36: each is exported with its type and labels, or stands in
 the table at the end with the reason. The dashboards and alerts of kubernetes-mixin are asked of a node on containerd
-(`tests/real/test_agent_dashboards.py`); `tests/upstream/dashboards.py` says which panels stay empty, and why.
+(`tests/real/test_agent_dashboards.py`); `tests/upstream/dashboards.py` says which panels stay empty, and why. A node
+without pods has the series of a kubelet without pods, zeros included, but for those in the last table.
+`python -m tools.fresh_metrics` has recorded them.
 
 A measurement is one line where the thing happens. A new name is one line in `runtime/metrics`: in `kubelet.py`,
 `kubelet_api.py`, or `own.py`.
@@ -87,7 +89,8 @@ class MetricsPage(DrawnPage, frozen=True):
                 _table("/metrics/resource", resource.FAMILIES),
                 _table("/metrics/cadvisor", cadvisor_names.FAMILIES),
                 _table("/metrics/slis", slis.FAMILIES),
-                _absent(),
+                _with_reasons("Names of a kubelet that do not apply", ABSENT),
+                _with_reasons("Series of a node without pods that differ", OTHER_AT_START),
             ]
         )
 
@@ -100,11 +103,11 @@ def _table(title: str, families: Iterable[Family]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _absent() -> str:
+def _with_reasons(title: str, names_with_reasons: Mapping[str, str]) -> str:
     reasons: dict[str, list[str]] = {}
-    for name, reason in ABSENT.items():
+    for name, reason in names_with_reasons.items():
         reasons.setdefault(reason, []).append(name)
-    rows = ["## Names of a kubelet that do not apply", "", "| because | names |", "|---|---|"]
+    rows = [f"## {title}", "", "| because | names |", "|---|---|"]
     rows += [f"| {reason} | {_list(names)} |" for reason, names in reasons.items()]
     return "\n".join(rows) + "\n"
 

@@ -23,6 +23,7 @@ import pytest
 from cli.main import COMMANDS
 from cli.main import main as actorlet
 from config.flags.command_line import parse_flags
+from docs.generators import replayed_failure
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -116,11 +117,27 @@ def script(page: Path) -> str:
     return "\n".join(map(line_of_script, lines))
 
 
-@pytest.mark.parametrize("name", ["first-node", "first-replayed-failure"])
-def test_the_commands_of_a_tutorial_run(name: str, tmp_path: Path) -> None:
-    told = script(TUTORIALS / f"{name}.md")
+def test_the_commands_of_a_tutorial_run(tmp_path: Path) -> None:
+    told = script(TUTORIALS / "first-node.md")
     assert sum(line.startswith("actorlet") for line in told.splitlines()) >= 2
     run(told, tmp_path)
+
+
+def test_the_tutorial_on_a_failure_shows_what_its_commands_print() -> None:
+    text = replayed_failure.PAGE.read_text("utf-8")
+    now = replayed_failure.page(text)
+    assert replayed_failure.without_real(now) == replayed_failure.without_real(text), replayed_failure.COMMAND
+
+
+def test_an_excerpt_follows_what_is_printed_and_a_line_that_is_gone_is_told() -> None:
+    printed = ["seed 1: 20 pods", "noise", "  2.5 s  node-0/api  done", "end"]
+    assert list(replayed_failure.excerpt(["seed 1: 19 pods", "...", "  9 s  node-0/api  done"], printed)) == [
+        "seed 1: 20 pods",
+        "...",
+        "  2.5 s  node-0/api  done",
+    ]
+    with pytest.raises(replayed_failure.ExcerptError, match="nothing like 'gone' is printed"):
+        list(replayed_failure.excerpt(["gone"], printed))
 
 
 def test_the_scenario_of_the_how_to_holds(tmp_path: Path) -> None:

@@ -7,15 +7,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from docs.generators import container_start, metrics, pod_lifecycle, probe_states, scenarios, volume_states
+from docs.generators import (
+    container_start,
+    kubelet_book,
+    metrics,
+    pod_lifecycle,
+    probe_states,
+    scenarios,
+    volume_states,
+)
 from docs.generators.drawn_page import DrawnPage, main
 from docs.generators.state_page import StatePage
 
 STATE_PAGES = [each.PAGE for each in (container_start, pod_lifecycle, probe_states, volume_states)]
-PAGES: list[DrawnPage] = [*STATE_PAGES, metrics.PAGE, scenarios.PAGE]
+PAGES: list[DrawnPage] = [*STATE_PAGES, metrics.PAGE, scenarios.PAGE, *kubelet_book.PAGES]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.module)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path.stem)
 def test_a_page_is_the_one_that_the_code_draws(page: DrawnPage) -> None:
     assert page.path.read_text() == page.text(), f"run: {page.command}"
     assert main(page, ["--check"]) == 0

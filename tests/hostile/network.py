@@ -49,7 +49,7 @@ def request(data: bytes) -> object:
     found.append(bearer_of(head.header("authorization")))
     path, query = sound_path(head.path), head.query
     found.append(asked(head.method, path, EVERYTHING))
-    for read in (streams_of, lambda each: log_request(each, 10**18), lambda each: log_query(each)):
+    for read in (streams_of, lambda each: log_request(each, 10**18, split=True), lambda each: log_query(each)):
         try:
             found.append(read(query))
         except HttpRefusal as refused:
@@ -61,7 +61,7 @@ def request(data: bytes) -> object:
 
 def query(data: bytes) -> object:
     pairs = query_of(text_of(data))
-    options = log_request(pairs, 10**18)
+    options = log_request(pairs, 10**18, split=True)
     return pairs, options, wanted_checks(("ping", "log"), None, pairs)
 
 

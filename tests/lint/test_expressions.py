@@ -34,6 +34,12 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("simulation/apiserver/schemas/formats.py", "_matches"): "constants of the module, which a test below judges",
     ("simulation/validations/child.py", "_find"): "of a rule, in a process whose CPU time is limited",
     ("simulation/validations/child.py", "_find_all"): "of a rule, in a process whose CPU time is limited",
+    ("simulation/validations/child.py", "_checked"): "of a rule, in a process whose CPU time is limited",
+    ("simulation/validations/child.py", "_named"): "of a type, in a process whose CPU time is limited",
+    (
+        "simulation/validations/constructors.py",
+        "_TOKENS",
+    ): "a text matches from its first quote on",
     ("simulation/apiserver/schemas/json_paths.py", "_STEP"): "a JSONPath has at most 1000 characters",
     ("simulation/greedy/recipes.py", "_ASSIGNED"): "hints of our own rules",
     ("simulation/validations/rules.py", "_OLD_SELF"): "a string matches from its first quote on, so none is read twice",

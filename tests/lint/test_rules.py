@@ -16,6 +16,7 @@ from tests.lint.rules import (
     caches,
     check_source,
     check_tree,
+    citations,
     cycles,
     private_names,
     prose,
@@ -98,7 +99,7 @@ def test_imports_between_packages_run_one_way(path: str, source: str, expected: 
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("actors/devices/plugin.py", 1),
+        ("actors/gadgets/plugin.py", 1),
         ("actors/pod/plugin.py", 0),
         ("tests/devices/plugin.py", 0),
         ("actors/__init__.py", 0),
@@ -497,3 +498,32 @@ def test_a_place_that_is_allowed_to_walk_a_pod_does() -> None:
     path = "actors/eviction/words.py"
     (finding,) = shared_work.check_allowed([Module(PurePosixPath(path), ast.parse("def eviction_words(): ..."))])
     assert str(finding) == f"{path}:1 shared-work: eviction_words walks no pod; take it out of ALLOWED"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('"""The start of a pod (spec 2.7)."""', []),
+        ('"""Probes (spec 5, 3.11 and 4.1 to 4.3)."""', []),
+        ("# (spec 2.6.3)\nx = 1", []),
+        ('"""Nowhere (spec 99.1)."""', ["citation:1"]),
+        ('"""One.\n\nTwo (spec 2.7,\n2.999).\n"""', ["citation:3"]),
+        ("x = 1  # (spec 2.6.99)", ["citation:1"]),
+        # What only looks like a citation.
+        ('"""msgspec 0.22 is fine, and so is spec.nodeName."""', []),
+        ('x = "(spec 99.1)"', []),
+    ],
+)
+def test_a_citation_of_the_book_leads_to_a_number_that_is_there(source: str, expected: list[str]) -> None:
+    assert found("actors/pleg/pleg.py", source) == expected
+
+
+def test_a_page_cites_numbers_that_are_there() -> None:
+    page = "A pod (spec 2.7) and\nits end (spec 3.1000).\n"
+    assert [finding.line for finding in citations.check_page("docs/x.md", page)] == [2]
+
+
+def test_a_range_of_a_citation_stands_for_what_lies_between() -> None:
+    known = ("4", "4.1", "4.2", "4.2.1", "4.3", "4.10", "5")
+    assert list(citations.expanded("4.1 to 4.10", known)) == ["4.1", "4.2", "4.3", "4.10"]
+    assert list(citations.expanded("4.2.1, 5", known)) == ["4.2.1", "5"]

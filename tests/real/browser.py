@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import importlib.util
 import itertools
 import json
 import subprocess
@@ -17,12 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from runtime.io.event_loop import LoopThread
 from tests.real.waiting import until
 
 PATIENCE_S = 120.0
 WIDTH, HEIGHT = 1500, 950
+PHONES_BELOW = 600
+AXE = "axe-playwright-python==0.1.8"
+"""Carries axe-core 4.12. Only that file is used, and no Playwright."""
 
 
 class Browser:
@@ -71,6 +76,28 @@ class Browser:
         """From now on as for people who like it dark."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
 
+    def light(self) -> None:
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+
+    def resize(self, width: int, height: int) -> None:
+        """A narrow screen is that of a phone.
+
+        A page must be open: one without a viewport stays wide on a phone.
+        """
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < PHONES_BELOW}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+        self.until(f"innerWidth === {width}")
+
+    def faults_of_access(self) -> list[str]:
+        """What axe-core finds: the rule, the element, and what is wrong with it."""
+        self.says(f"{_axe()};0")
+        told = self.says("axe.run(document).then((found) => JSON.stringify(found.violations))")
+        return [
+            f"{rule['id']}: {node['html']}: {node['failureSummary']}"
+            for rule in json.loads(told)
+            for node in rule["nodes"]
+        ]
+
     def close(self) -> None:
         with contextlib.suppress(RuntimeError, TimeoutError):
             self._run(self._session.close())
@@ -100,6 +127,14 @@ class Browser:
                 self._answers.pop(told["id"]).set_result(told)
             elif told["method"] in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"):
                 self.messages.append(json.dumps(told["params"]))
+
+
+def _axe() -> str:
+    """The script of axe-core. To import its package would import Playwright."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None or not found.submodule_search_locations:
+        pytest.fail(f"axe-core is missing here; run `pip install --no-deps {AXE}` or `tox -e real`, which does it")
+    return (Path(found.submodule_search_locations[0]) / "axe.min.js").read_text()
 
 
 @contextmanager

@@ -89,11 +89,13 @@ class Cluster:
         return counts.get(container, -1)
 
     def change_spec(self, name: str, subresource: str = "", **fields: Any) -> None:
-        """Replace fields of a pod's spec."""
+        """Replace fields of a pod's spec, also where the agent writes the status at the same time."""
         found = self.pod(name)
         assert found is not None, f"there is no pod {name}"
         spec = msgspec.structs.replace(found.spec, **fields)
-        self._ask(update(PODS, "default", msgspec.structs.replace(found, spec=spec), subresource=subresource))
+        any_version = msgspec.structs.replace(found.metadata, resource_version="")
+        changed = msgspec.structs.replace(found, metadata=any_version, spec=spec)
+        self._ask(update(PODS, "default", changed, subresource=subresource))
 
     def set_condition(self, name: str, kind: str, status: str) -> None:
         """As a controller would."""

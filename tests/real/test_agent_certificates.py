@@ -33,6 +33,7 @@ def shown(agent: Agent, name: str) -> dict[str, object]:
         return dict(secure.getpeercert() or {})
 
 
+# (spec 17.2.2)
 def test_a_certificate_is_asked_for_approved_by_kubectl_and_shown(agent: Agent, kubectl: Kubectl) -> None:
     until(lambda: "Pending" in kubectl("get", "csr"), 30, "none is asked for")
     assert "kubernetes.io/kubelet-serving" in kubectl("get", "csr")

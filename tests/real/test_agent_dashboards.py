@@ -52,6 +52,7 @@ def busy_pod() -> dict[str, Any]:
     return pod("busy", container(script=BUSY, **mounts, **limits), container("idle", STAY), volumes=volumes)
 
 
+# (spec 11.7.4)
 def test_no_panel_is_empty_but_the_listed_ones(agent: Agent, kubectl: Kubectl) -> None:
     kubectl.run(busy_pod())
     # An image that is nowhere: without it, no call to the runtime fails.

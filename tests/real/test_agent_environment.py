@@ -95,6 +95,7 @@ def test_13_3_a_pod_gets_its_own_fields_as_variables_and_files(agent: Agent, tru
     assert int(found["NODE_MEMORY"]) > 64 * 2**20
 
 
+# (spec 13.4.2)
 def test_13_4_references_are_replaced_everywhere_they_may_stand(agent: Agent, truth: Truth) -> None:
     witness = Witness(agent.directory, "refs")
     probe = {"exec": {"command": ["sh", "-c", "echo probe $(STATIC) '$(NAME)' >> /witness/log"]}}
@@ -160,6 +161,7 @@ def test_13_3_variables_from_files_that_another_container_has_written(agent: Age
         assert truth.lives(name, "main") == ()
 
 
+# (spec 3.7.4)
 def test_3_7_the_reasons_for_which_a_container_waits(agent: Agent) -> None:
     def odd(name: str, **fields: Any) -> None:
         agent.drop(f"{name}.json", pod(name, {**container(), **fields}))

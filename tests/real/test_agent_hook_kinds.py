@@ -92,6 +92,7 @@ def truth(shared_truth: Truth) -> Truth:
     return shared_truth
 
 
+# (spec 3.11.3)
 def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
     agent: Agent, truth: Truth, tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_3_11_hooks_call_over_http_and_https_and_fall_back_without_credentials(
     assert [life.attempt for life in truth.lives("falls")] == [0]
 
 
+# (spec 3.11.4)
 def test_3_11_a_sleep_hook_delays_the_next_container_and_the_stop_signal(agent: Agent, truth: Truth) -> None:
     naps = {"postStart": {"sleep": {"seconds": 6}}, "preStop": {"sleep": {"seconds": 4}}}
     at_once = {"postStart": {"sleep": {"seconds": 0}}}
@@ -148,6 +150,7 @@ def test_3_11_a_sleep_hook_delays_the_next_container_and_the_stop_signal(agent: 
     assert signal_after_s(agent, "sleeps", witness) >= 4.0 - LATE_WORD_S
 
 
+# (spec 3.7.7)
 def test_3_11_a_failed_post_start_hook_ends_the_container_and_is_named(agent: Agent, truth: Truth) -> None:
     tcp = {"tcpSocket": {"port": 80}}
     agent.drop("starts.json", pod("starts", container(lifecycle={"postStart": tcp}), restartPolicy="Never"))

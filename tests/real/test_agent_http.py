@@ -65,6 +65,7 @@ def test_logs_of_the_life_before_and_of_what_waits(kubectl: Kubectl) -> None:
     assert "previous terminated container" in kubectl.attempt("logs", "waits", "--previous")[2]
 
 
+# (spec 11.2.4)
 def test_commands_run_with_input_output_errors_and_exit_codes(kubectl: Kubectl, tmp_path: Path) -> None:
     name = kubectl.run(pod("web", container(script=f"echo hello; {STAY}")))
     for protocol in (WEBSOCKETS, SPDY):
@@ -94,6 +95,7 @@ def test_an_attached_client_sees_new_output_and_can_write_input(kubectl: Kubectl
     assert "heard two\n" in out
 
 
+# (spec 11.2.4)
 def test_ports_are_forwarded(kubectl: Kubectl) -> None:
     serves = "mkdir /tmp/www; echo it works > /tmp/www/index.html; httpd -f -p 8080 -h /tmp/www"
     name = kubectl.run(pod("web", container(script=serves)))

@@ -38,6 +38,7 @@ def node_resolver(agent: Agent) -> Path:
     return path
 
 
+# (spec 14.1.1)
 def test_14_1_the_resolver_of_each_policy(agent: Agent, truth: Truth, node_resolver: Path) -> None:
     """Conformance: DNS, custom dnsConfig."""
     own = {"nameservers": ["1.1.1.1"], "searches": ["resolv.conf.local"], "options": [{"name": "ndots", "value": "2"}]}
@@ -74,6 +75,7 @@ def test_14_1_a_missing_cluster_dns_is_said_and_a_broken_file_of_the_node_holds_
     assert len(said(agent, "web", "MissingClusterDNS")) == 1
 
 
+# (spec 14.2.1)
 def test_14_2_and_14_3_host_names_and_hosts_files(agent: Agent, truth: Truth, node_resolver: Path) -> None:
     """Conformance: Kubelet, hostAliases. Kubelet, managed etc hosts."""
     aliases = [{"ip": "123.45.67.89", "hostnames": ["foo", "bar"]}]
@@ -188,6 +190,7 @@ def test_17_4_users_groups_and_privileges(agent: Agent, truth: Truth) -> None:
     )
 
 
+# (spec 3.8.9)
 def test_3_8_run_as_non_root_is_verified(agent: Agent, truth: Truth) -> None:
     """Name of a pod -> its image, further fields of its security context, and its refusal.
 
@@ -216,6 +219,7 @@ def test_3_8_run_as_non_root_is_verified(agent: Agent, truth: Truth) -> None:
         assert truth.lives(name) == ()
 
 
+# (spec 3.9.4)
 def test_3_9_namespaces_that_are_shared(agent: Agent, truth: Truth) -> None:
     """shareProcessNamespace, hostPID and hostIPC."""
     agent.drop("alone.json", pod("alone", container(), container("two", "exec sleep 987651")))

@@ -14,6 +14,7 @@ from tests.real.kubectl import Kubectl
 from tests.real.waiting import until
 
 
+# (spec 17.3.3)
 def test_a_node_asks_for_a_certificate_and_joins_once_it_is_approved(agent: Agent) -> None:
     place = agent.directory / "api"
     place.mkdir()

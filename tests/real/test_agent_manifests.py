@@ -154,6 +154,7 @@ def _origins(agent: Agent) -> set[str]:
     return {each.origin.partition(":")[0] for each in agent.problems()}
 
 
+# (spec 1.1.10)
 def test_lists_and_yaml_are_manifests_and_dot_files_are_none(agent: Agent, truth: Truth) -> None:
     agent.drop(".hidden.json", pod("hidden"))
     agent.drop("several.json", pod("first"), pod("second"))

@@ -27,10 +27,12 @@ FIXED_NAMES = {
     "container_fs_inodes_total",
     "container_memory_failcnt",
     "kubelet_certificate_manager_client_expiration_renew_errors",
+    "kubelet_cpu_manager_exclusive_cpu_allocation_count",
     "kubelet_evented_pleg_connection_error_count",
     "kubelet_evented_pleg_connection_success_count",
     "kubelet_pleg_discard_events",
     "kubelet_server_expiration_renew_errors",
+    "kubelet_topology_manager_admission_duration_ms",
 }
 """Names of a kubelet that are not as promtool would have them."""
 
@@ -53,6 +55,7 @@ def busy_pod() -> dict[str, Any]:
     return pod("busy", container(script=BUSY, **mounts, **limits, **probe), container("idle", STAY), volumes=volumes)
 
 
+# (spec 11.6.1, 11.6.2)
 def test_a_node_on_containerd_tells_what_it_uses(agent: Agent, kubectl: Kubectl) -> None:
     kubectl.run(busy_pod())
     until(lambda: "filled" in kubectl("logs", "busy", "-c", "main"), 20, "it does not write")

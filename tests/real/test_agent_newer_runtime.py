@@ -88,6 +88,7 @@ def test_17_6_pods_have_users_of_their_own(
     agent.await_that(lambda: not agent.pod_directory(uid).exists(), "the pod's directory stays")
 
 
+# (spec 17.4.5)
 def test_17_4_groups_of_the_image_are_merged_or_left_out(newer_agent: Agent, newer_truth: Truth) -> None:
     """In the images of these tests /etc/group puts user 1000 into group 2000."""
     agent, truth = newer_agent, newer_truth

@@ -16,6 +16,7 @@ from tests.memory_group import MemoryGroup
 from tests.real.agent import Agent
 
 
+# (spec 2.2.1)
 def test_everything_that_is_wrong_with_the_machine_is_told_at_once_and_nothing_is_made(agent: Agent) -> None:
     agent.configure(
         cgroupRoot="/not/there",

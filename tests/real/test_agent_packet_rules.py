@@ -57,6 +57,7 @@ def names(lines: list[str]) -> set[str]:
     return {line.split()[0].removeprefix(":") for line in lines if line.startswith(":KUBE-")}
 
 
+# (spec 14.4.2)
 def test_an_agent_makes_the_chains_and_rules_of_a_kubelet(namespace: str, directory: Path) -> None:
     wanted = [flag for flag in flags(directory) if "iptables" not in flag]
     with open(directory / "log", "wb") as log:

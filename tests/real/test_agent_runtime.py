@@ -76,6 +76,7 @@ def _ready(pod: Pod) -> str | None:
     return next((each.status for each in pod.status.conditions if each.type == "Ready"), None)
 
 
+# (spec 2.10.2)
 def test_a_pod_of_the_runtime_that_nobody_desires_is_ended(agent: Agent, containerd: Containerd, truth: Truth) -> None:
     agent.drop("desired.json", pod("desired"))
     config = raw_pod(truth.cri, containerd, "orphan", kubelet=True)

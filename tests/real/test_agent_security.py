@@ -57,6 +57,7 @@ def truth(shared_truth: Truth) -> Truth:
     return shared_truth
 
 
+# (spec 17.4.1)
 def test_17_4_profiles_of_seccomp(agent: Agent, truth: Truth) -> None:
     profiles = agent.root / "seccomp" / "profiles"
     profiles.mkdir(parents=True)
@@ -89,6 +90,7 @@ def test_17_4_profiles_of_seccomp(agent: Agent, truth: Truth) -> None:
     assert agent.waiting("missing")[0] in ("CreateContainerError", "RunContainerError", "CreateContainerConfigError")
 
 
+# (spec 17.4.6)
 def test_17_4_capabilities_are_added_and_dropped_one_by_one(agent: Agent, truth: Truth) -> None:
     def capabilities(name: str, **lists: list[str]) -> dict[str, Any]:
         return container(name, securityContext={"capabilities": lists})

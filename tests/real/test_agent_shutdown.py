@@ -53,6 +53,7 @@ def ready(cluster: Cluster) -> tuple[str, str]:
     return found.status, found.message or ""
 
 
+# (spec 9.7.3)
 def test_9_7_pods_end_by_priority_within_their_time_and_the_machine_waits_for_the_last(
     cluster: Cluster, agent: Agent, truth: Truth, logind: StandInLogind
 ) -> None:

@@ -131,6 +131,7 @@ def test_a_link_that_leads_a_part_of_a_volume_out_of_it_gets_nothing_of_the_host
     assert "Error: " + text in event_texts(agent, "Failed")
 
 
+# (spec 8.7.16)
 def test_mounts_travel_as_far_as_their_propagation_says(agent: Agent, truth: Truth) -> None:
     def mount(how: str) -> list[dict[str, Any]]:
         return [{"name": "data", "mountPath": "/data", "mountPropagation": how}]
@@ -161,6 +162,7 @@ def test_mounts_travel_as_far_as_their_propagation_says(agent: Agent, truth: Tru
     assert KernelMounts().below(str(volume)) == ()
 
 
+# (spec 8.7.5)
 def test_paths_of_the_host_are_checked_or_made_as_their_type_says(agent: Agent, truth: Truth) -> None:
     place = agent.directory / "host"
     place.mkdir()
@@ -254,6 +256,7 @@ def test_kep_3857_a_mount_is_read_only_with_all_that_is_mounted_below(newer_agen
         assert (said, _shown(agent, name)) == ("Read-only\n" if shown == "Enabled" else "", [shown])
 
 
+# (spec 17.6.4)
 def test_17_6_files_have_the_same_owners_inside_a_pod_with_its_own_users(
     newer_agent: Agent, newer_truth: Truth
 ) -> None:

@@ -34,6 +34,7 @@ class Holding:
         self.hold: Hold = pending.result(120)
 
 
+# (spec 9.7.1)
 def test_a_lock_is_held_until_it_is_released(bus, loop, logind, tmp_path):
     machine = Logind(loop, bus.address, str(tmp_path))
     holding = Holding(machine, 5)
@@ -55,6 +56,7 @@ def test_a_lock_is_held_until_it_is_released(bus, loop, logind, tmp_path):
     assert holding.told.empty(), "who was replaced is told no more"
 
 
+# (spec 9.7.1)
 def test_a_delay_that_is_too_short_is_raised(bus, loop, logind, tmp_path):
     holding = Holding(Logind(loop, bus.address, str(tmp_path)), 30, 33)
     assert holding.hold.delay_ns == 33 * SECOND_NS

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.simulate.command import main
+from cli.simulate.report_page import page as written_page
+from cli.simulate.run_story import played_story
+from simulation.scenarios.scenario import read_scenario
+from tests.cli.simulate.test_report_page import to_end
 from tests.real.browser import Browser, browser
 from tests.real.components import missing
 
@@ -36,9 +39,8 @@ def page(tmp_path: Path) -> Iterator[Browser]:
 
 
 def test_a_person_sees_every_part_of_a_run_on_a_wide_screen_and_on_a_phone(page: Browser, tmp_path: Path) -> None:
-    scenario, report = tmp_path / "shop.yaml", tmp_path / "run.html"
-    scenario.write_text(SHOP)
-    assert main([str(scenario), "--seed", "3", "--quiet", "--failures", str(tmp_path), "--report", str(report)]) == 1
+    report = tmp_path / "run.html"
+    report.write_text(written_page(played_story(read_scenario(SHOP.encode()), 3, to_end), "shop.yaml"))
     page.open(report.as_uri())
     page.until("document.readyState === 'complete'")
     heights = [page.says(f"document.getElementById('{part}').getBoundingClientRect().height") for part in PARTS]
@@ -46,7 +48,12 @@ def test_a_person_sees_every_part_of_a_run_on_a_wide_screen_and_on_a_phone(page:
     assert "a shop that is <b id=evil>too</b> slow" in page.text()
     assert page.says("document.getElementById('evil')") is None
     assert page.says("document.querySelectorAll('#timeline rect title').length") > 9
+    assert page.says("document.querySelectorAll('#timeline text.name').length") > 1, "faults stand on their lines"
+    page.says("document.querySelector('#violations a').click()")
+    page.until("document.querySelector('tr:target') !== null && document.querySelector('tr:target').id[0] === 'p'")
+    page.says("scrollTo(0, 0)")
     page.picture(PICTURES / "report-wide.png")
+    assert page.faults_of_access() == []
 
     page.says(
         "(() => { const box = document.querySelector('input[data-of=pods]'); box.value = 'TILL-1';"
@@ -55,9 +62,12 @@ def test_a_person_sees_every_part_of_a_run_on_a_wide_screen_and_on_a_phone(page:
     shown = "[...document.getElementById('pods').tBodies[0].rows].filter(row => !row.hidden).length"
     assert page.says(shown) == 1
 
-    page.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
-    page.until("innerWidth === 390")
-    assert page.says("document.documentElement.scrollWidth") <= 390, "wide parts scroll by themselves"
+    page.resize(390, 844)
+    assert page.says("document.documentElement.scrollWidth") <= 390
+    wide = "[...document.querySelectorAll('.wide')].filter((each) => each.scrollWidth > each.clientWidth)"
+    assert page.says(f"{wide}.map((each) => each.firstElementChild.id)") == ["timeline"], "it alone scrolls to the side"
     page.picture(PICTURES / "report-phone.png")
+    page.dark()
+    assert page.faults_of_access() == []
     assert page.says("performance.getEntriesByType('resource').length") == 0
     assert not page.messages

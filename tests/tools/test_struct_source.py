@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -51,10 +54,13 @@ def fruit() -> FileDescriptorProto:
 
 
 @pytest.fixture(scope="module")
-def made(fruit: FileDescriptorProto) -> dict[str, Any]:
-    names: dict[str, Any] = {"__name__": "shop"}
-    exec(messages_source(fruit), names)
-    return names
+def made(fruit: FileDescriptorProto) -> Iterator[dict[str, Any]]:
+    shop = ModuleType("shop")
+    # Structs find the names in their annotations in the module of that name.
+    sys.modules["shop"] = shop
+    exec(messages_source(fruit), shop.__dict__)
+    yield shop.__dict__
+    del sys.modules["shop"]
 
 
 def test_every_field_has_its_type_and_the_zero_of_proto3(made: dict[str, Any]) -> None:

@@ -14,6 +14,9 @@ from pathlib import Path, PurePosixPath
 
 MADE_BY_TOOLS = (
     *("runtime/cri/v1/", "runtime/probes/health_v1/", "runtime/csi/v1/", "runtime/plugin_registration/v1/"),
+    *("runtime/pod_resources/v1/", "runtime/pod_resources/v1alpha1/"),
+    "runtime/device_plugins/v1beta1/",
+    *("runtime/dra/v1/", "runtime/dra/v1alpha1/"),
 )
 """Nobody writes these by hand, so nobody has to mend them."""
 
@@ -37,6 +40,8 @@ class Module:
 
     path: PurePosixPath
     tree: ast.Module
+    text: str = field(default="", repr=False, compare=False)
+    """The source, for rules about comments."""
     nodes: tuple[ast.AST, ...] = field(init=False, repr=False, compare=False)
     """Those of the tree, in the order of `ast.walk`: for rules that look at each."""
 
@@ -66,6 +71,7 @@ def all_rules() -> tuple[Rule, ...]:
     """In the order of their findings."""
     from tests.lint.rules import (
         caches,
+        citations,
         clock,
         files,
         floors,
@@ -98,6 +104,7 @@ def all_rules() -> tuple[Rule, ...]:
         files.check,
         ways_out.check,
         prose.check,
+        citations.check,
     )
 
 
@@ -123,7 +130,7 @@ def check_module(module: Module, rules: Iterable[Rule] | None = None) -> list[Fi
 def _read(path: str, source: str) -> Module | Finding:
     """The module, or what is wrong with its syntax."""
     try:
-        return Module(PurePosixPath(path), ast.parse(source))
+        return Module(PurePosixPath(path), ast.parse(source), source)
     except SyntaxError as error:
         return Finding(path, error.lineno or 1, "syntax", f"it cannot be read: {error.msg}")
 
@@ -147,10 +154,12 @@ def check_tree(root: Path, folders: Iterable[str]) -> Iterator[Finding]:
 
 def check_pages(root: Path) -> Iterator[Finding]:
     """Every finding in the Markdown at the top and in `docs/`."""
-    from tests.lint.rules import prose
+    from tests.lint.rules import citations, prose
 
     for page in (*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))):
-        yield from prose.check_page(page.relative_to(root).as_posix(), page.read_text(encoding="utf-8"))
+        path, text = page.relative_to(root).as_posix(), page.read_text(encoding="utf-8")
+        yield from prose.check_page(path, text)
+        yield from citations.check_page(path, text)
 
 
 def imported_modules(module: Module) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:

@@ -53,6 +53,7 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("simulation/cri/runtime.py", "threading"): "a lock: in real time the runtime is called from many threads",
     ("simulation/validations/program.py", "threading"): "a lock: the servers of one process share a program",
     ("simulation/host/sick_paths.py", "threading"): "a lock: in real time the disk is used from many threads",
+    ("tools/share_cases/cases.py", "random"): "a stream of its own for each case, by the case's seed",
 }
 """(file, module): the reason. The list is to stay short."""
 

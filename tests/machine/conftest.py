@@ -1,0 +1,46 @@
+"""Tests on a whole machine: systemd, cgroup v2, a disk whose power is cut.
+
+Needed: root and the packages of `tests.machine.components`. Without them the tests are skipped, with a sentence that
+says what to install. Machines run one at a time: each takes a CPU for minutes.
+
+`ACTORLET_MACHINE_KIND` is `uml` (the default) or `qemu`: what the tests run on that may run on either.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.machine.components import complaint
+from tests.machine.machine import Machine, machine
+from tests.machine.root import Root, root_for, with_agent
+
+KIND = os.environ.get("ACTORLET_MACHINE_KIND") or "uml"
+
+
+@pytest.fixture(scope="session")
+def roots(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Root]:
+    """The root file system of a kind, with the agent of this clone.
+
+    It skips the test if none can be made here.
+    """
+    made: dict[str, Root] = {}
+
+    def root(kind: str) -> Root:
+        why = complaint(kind)
+        if why is not None:
+            pytest.skip(why)
+        if kind not in made:
+            made[kind] = with_agent(root_for(kind), tmp_path_factory.mktemp("root"))
+        return made[kind]
+
+    return root
+
+
+@pytest.fixture(scope="module")
+def booted(roots: Callable[[str], Root]) -> Iterator[Machine]:
+    """One machine for all tests of a file; none may cut its power without booting it again."""
+    with machine(roots(KIND)) as one:
+        yield one

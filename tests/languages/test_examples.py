@@ -3,7 +3,7 @@
 Those of docs/how-to/test-in-any-language.md need no libraries; those in `examples/` bring theirs from npm and from the
 Go module proxy.
 
-Run by `tox -e languages`, which brings Node.js and Go.
+Run by `tox -e languages`, which brings Node.js and Go; the one with client-go by `tox -e client-go`.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def test_the_example_with_the_client_of_node_passes(tmp_path: Path):
     passes([node(), "--test"], here)
 
 
+@pytest.mark.module_proxy
 def test_the_example_with_client_go_passes(tmp_path: Path):
     here = tmp_path / "client-go"
     shutil.copytree(EXAMPLES / "client-go", here)

@@ -1,6 +1,6 @@
 """The examples in Python run as they stand, each copied to a directory of its own.
 
-`tox -e languages` runs the others.
+`tox -e languages` and `tox -e client-go` run the others.
 """
 
 from __future__ import annotations

@@ -22,36 +22,61 @@ HASH_SEED = "4242"
 
 
 class OtherProcess(AbstractContextManager["OtherProcess"]):
-    """It plays what it is told to, one after the other, while the caller does something else."""
+    """It plays what it is told to, while the caller does something else.
 
-    def __enter__(self) -> OtherProcess:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.simulation.played_again"],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONHASHSEED": HASH_SEED},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._ask, self._answers = self._process.stdin, self._process.stdout
-        return self
+    When the process has died, the play that it was at fails, and the next one begins a new process.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._unread = 0
 
     def begin(self, name: str, seed: int) -> None:
-        """Let it play that."""
-        print(name, seed, file=self._ask, flush=True)
+        """Let it play that. The answer to an earlier play that nobody asked for is dropped."""
+        while self._unread:
+            self._answer()
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.simulation.played_again"],
+                cwd=REPOSITORY,
+                env={**os.environ, "PYTHONHASHSEED": HASH_SEED},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        assert self._process.stdin is not None
+        print(name, seed, file=self._process.stdin, flush=True)
+        self._unread = 1
 
     def ends_like(self, outcome: PlayOutcome) -> bool:
-        """Whether the oldest that was begun has come to the very same, to the last message."""
-        return self._answers.readline() == f"{outcome!r}\n"
+        """Whether what was begun has come to the very same, to the last message.
+
+        Raises ChildProcessError when the process died at it.
+        """
+        answer = self._answer()
+        if self._process is None:
+            raise ChildProcessError("the other process died at this play; standard error may say why")
+        return answer == f"{outcome!r}\n"
+
+    def _answer(self) -> str:
+        """Its next answer; empty when it has died."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        self._unread = 0
+        answer = self._process.stdout.readline()
+        if not answer:
+            self._end()
+        return answer
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._ask.close()
-        self._answers.close()
-        self._process.wait()
+        self._end()
 
 
 if __name__ == "__main__":

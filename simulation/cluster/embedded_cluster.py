@@ -106,6 +106,7 @@ class EmbeddedCluster(RunningCluster):
             node.start()
         if self._scheduler:
             world.scheduler.start()
+        world.resource_claims.start()
         NodeLifecycle(world.server, world.dispatcher).start()
         world.dispatcher.run_until(lambda: world.ready_nodes() >= len(world.nodes), NODES_READY_WITHIN_NS)
         if world.ready_nodes() < len(world.nodes):

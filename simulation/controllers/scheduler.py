@@ -4,6 +4,9 @@ It follows pods and nodes in the store and keeps the books of `scheduling.Ledger
 as any client would: a binding, an event, the condition PodScheduled. It works in turns of a few pods each, so that
 other clients come between. A pod that fits nowhere is tried again when a node changes or another pod makes room. Errors
 of the server are ignored: the watch shows what has changed meanwhile.
+
+Claims of devices are allocated with the pod that needs them (`claim_books`, `claim_writes`). A pod whose claims are not
+made yet is not tried.
 """
 
 from __future__ import annotations
@@ -14,13 +17,18 @@ from typing import Any
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.timers import Cancellable
 from config.values.api_time import api_time
+from simulation.allocation.selectors import Selectors
+from simulation.allocation.wanted import UnmetError
 from simulation.apiserver.requests.bodies import JSON, STRATEGIC
 from simulation.apiserver.requests.calls import ApiUser
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store.store import DELETED, Version
 from simulation.apiserver.strategies.events import event_about
-from simulation.controllers.scheduling import Json, Ledger, PodDemand, demand_of, offer_of
+from simulation.controllers.claim_books import ClaimBooks, NotMadeYetError, PodNeeds, claim_names
+from simulation.controllers.claim_writes import ClaimWriter
+from simulation.controllers.scheduling import Json, Ledger, demand_of, offer_of
 from simulation.controllers.store_follower import StoreFollower, ask
+from simulation.validations.program import the_program
 
 NAME = "default-scheduler"
 """Pods that name this scheduler, or none, are its own."""
@@ -28,6 +36,7 @@ NAME = "default-scheduler"
 PODS_A_TURN = 100
 _USER = ApiUser("system:kube-scheduler", ("system:masters", "system:authenticated"))
 _TERMINAL = ("Succeeded", "Failed")
+CLAIMS, CLASSES, SLICES = (f"{each}.resource.k8s.io" for each in ("resourceclaims", "deviceclasses", "resourceslices"))
 
 _Key = tuple[str, str]
 
@@ -38,8 +47,11 @@ class Scheduler:
     def __init__(self, server: ApiServer, clock: Dispatcher) -> None:
         self._server = server
         self._clock = clock
-        self._follower = StoreFollower(server, clock, {"nodes": self._node, "pods": self._pod}, self._forget)
+        sinks = {CLASSES: self._class, SLICES: self._slice, CLAIMS: self._claim, "nodes": self._node, "pods": self._pod}
+        self._follower = StoreFollower(server, clock, sinks, self._forget)
         self._ledger = Ledger()
+        self._selectors = Selectors(the_program())
+        self._claims = ClaimBooks(self._selectors)
         # To be placed, and those that were tried in vain with what was said of it.
         self._waiting: dict[_Key, Json] = {}
         self._in_vain: dict[_Key, tuple[Json, str]] = {}
@@ -61,6 +73,7 @@ class Scheduler:
 
     def _forget(self) -> None:
         self._ledger = Ledger()
+        self._claims = ClaimBooks(self._selectors)
         for kept in (self._waiting, self._in_vain, self._booked):
             kept.clear()
 
@@ -89,9 +102,23 @@ class Scheduler:
             self._ledger.put_pod(key, node, demand_of(pod))
         elif _is_ours(pod):
             tried = self._in_vain.get(key)
-            if tried is None or tried[0]["metadata"]["uid"] != version.uid or tried[0]["spec"] != pod["spec"]:
+            if tried is None or _is_other(tried[0], pod):
                 self._waiting[key] = pod
                 self._take_turn()
+            else:
+                self._in_vain[key] = pod, tried[1]
+
+    def _class(self, kind: str, version: Version) -> None:
+        self._claims.put_class(version.name, None if kind == DELETED else version.object)
+        self._try_all()
+
+    def _slice(self, kind: str, version: Version) -> None:
+        self._claims.put_slice(version.name, None if kind == DELETED else version.object)
+        self._try_all()
+
+    def _claim(self, kind: str, version: Version) -> None:
+        self._claims.put_claim(version.key, None if kind == DELETED else version.object)
+        self._try_all()
 
     def _tried_enough(self, key: _Key) -> None:
         """Drop a pod that has a node now, or needs none any more."""
@@ -125,16 +152,32 @@ class Scheduler:
 
     def _place(self, key: _Key, pod: Json) -> None:
         demand = demand_of(pod)
-        node = self._ledger.choose(demand)
+        try:
+            needs = self._claims.of_pod(pod)
+        except NotMadeYetError:
+            self._in_vain[key] = pod, ""
+            return
+        except UnmetError as error:
+            self._tell_in_vain(key, pod, self._ledger.explain_unmet(str(error)))
+            return
+        node = self._ledger.choose(demand, needs)
         if node is None:
-            self._tell_in_vain(key, pod, demand)
+            self._tell_in_vain(key, pod, self._ledger.explain(demand, needs))
+            return
+        if needs is not None and not self._write_claims(pod, needs, node):
+            self._in_vain[key] = pod, ""
             return
         if self._bind(key, pod, node):
             self._in_vain.pop(key, None)
             self._event(pod, "Normal", "Scheduled", f"Successfully assigned {key[0]}/{key[1]} to {node}", "Binding")
 
-    def _tell_in_vain(self, key: _Key, pod: Json, demand: PodDemand) -> None:
-        message = self._ledger.explain(demand)
+    def _write_claims(self, pod: Json, needs: PodNeeds, node: str) -> bool:
+        offer = self._ledger.offer(node)
+        planned = (needs.plan(offer) if offer is not None else None) or ()
+        writer = ClaimWriter(self._server, _USER, self._claims, self._clock.new_uid)
+        return writer.write(pod, needs.allocated(), planned, node)
+
+    def _tell_in_vain(self, key: _Key, pod: Json, message: str) -> None:
         tried = self._in_vain.get(key)
         self._in_vain[key] = (pod, message)
         if tried is not None and tried[1] == message and tried[0]["metadata"]["uid"] == pod["metadata"]["uid"]:
@@ -173,6 +216,13 @@ class Scheduler:
 
 def _path(key: _Key) -> str:
     return f"/api/v1/namespaces/{key[0]}/pods/{key[1]}"
+
+
+def _is_other(tried: Json, pod: Json) -> bool:
+    """Whether the pod may have another fate than when it was tried."""
+    if tried["metadata"]["uid"] != pod["metadata"]["uid"] or tried["spec"] != pod["spec"]:
+        return True
+    return bool(pod["spec"].get("resourceClaims")) and claim_names(tried) != claim_names(pod)
 
 
 def _is_ours(pod: Json) -> bool:

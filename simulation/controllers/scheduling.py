@@ -5,14 +5,16 @@ ports free, and room for the requests. Of the nodes that fit, the one with room 
 among equals the first by name. So pods spread evenly. Changes of pods and nodes update the records, so the cost of a
 decision depends on the nodes it looks at and not on the number of pods.
 
+Claims of devices are beside these records: `claim_books.py` says which nodes they allow.
+
 Not honoured: preemption, affinity between pods, spread constraints, volumes, scores.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Set
+from typing import Any, Protocol
 
 import msgspec
 
@@ -32,6 +34,7 @@ NO_PORTS = "node(s) didn't have free ports for the requested pod ports"
 TOO_MANY_PODS = "Too many pods"
 NO_NODES = "no nodes available to schedule pods"
 
+_STILL_NOT = "still not schedulable, "
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _NO_VICTIMS = "No preemption victims found for incoming pod"
 
@@ -69,6 +72,19 @@ class Offer(msgspec.Struct, frozen=True):
     unschedulable: bool
     amounts: Amounts
     pods: int
+
+
+class Claims(Protocol):
+    """What a pod needs because of claims. `by_claims`: resources that they may give instead of the node."""
+
+    by_claims: Set[str]
+
+    def refusal(self, offer: Offer) -> str:
+        """Why the claims keep the pod from the node; "" if they do not."""
+        ...
+
+
+_NO_RESOURCES: Set[str] = frozenset()
 
 
 def demand_of(pod: Json) -> PodDemand:
@@ -116,11 +132,19 @@ def offer_of(node: Json) -> Offer:
     )
 
 
-def refusals(demand: PodDemand, offer: Offer, used: Amounts, ports: Iterable[Port], pods: int) -> list[str]:
+def refusals(
+    demand: PodDemand,
+    offer: Offer,
+    used: Amounts,
+    ports: Iterable[Port],
+    pods: int,
+    by_claims: Set[str] = _NO_RESOURCES,
+) -> list[str]:
     """Why the node does not fit the pod, in the scheduler's words; empty when it fits.
 
-    `used`, `ports` and `pods`: what is in use already. Only the first failing rule is reported, as all nodes go through
-    the rules in the same order. The rule of room reports every short resource.
+    `used`, `ports` and `pods`: what is in use already. `by_claims`: resources that count only if the node offers them.
+    Only the first failing rule is reported, as all nodes go through the rules in the same order. The rule of room
+    reports every short resource.
     """
     if offer.unschedulable and not tolerated(_UNSCHEDULABLE_TAINT, demand.spec.tolerations):
         return [UNSCHEDULABLE]
@@ -132,6 +156,8 @@ def refusals(demand: PodDemand, offer: Offer, used: Amounts, ports: Iterable[Por
         return [NO_PORTS]
     short = [TOO_MANY_PODS] if pods >= offer.pods else []
     for resource, amount in demand.amounts.items():
+        if resource in by_claims and resource not in offer.amounts:
+            continue
         if amount > offer.amounts.get(resource, 0) - used.get(resource, 0):
             short.append(f"Insufficient {resource}")
     return short
@@ -186,26 +212,42 @@ class Ledger:
             if node.offer is not None
         )
 
-    def choose(self, demand: PodDemand) -> str | None:
+    def choose(self, demand: PodDemand, claims: Claims | None = None) -> str | None:
         """The node with the most room for pods among those that fit; None if none does."""
-        offered = self._offered()
-        takers = (name for _, name, node, offer in offered if not node.refusals(demand, offer))
+        takers = (name for _, name, node, offer in self._offered() if not node.refusals(demand, offer, claims))
         return next(takers, None)
 
-    def explain(self, demand: PodDemand) -> str:
+    def offer(self, name: str) -> Offer | None:
+        """What a node offers; None if it is not known."""
+        node = self._nodes.get(name)
+        return None if node is None else node.offer
+
+    def explain(self, demand: PodDemand, claims: Claims | None = None) -> str:
         """Why no node fits the pod, in one sentence as `kubectl describe` shows it."""
         offered = self._offered()
         if not offered:
             return NO_NODES
         reasons: Counter[str] = Counter()
         preemption: Counter[str] = Counter()
+        by_claims = _by_claims(claims)
         for _, _, node, offer in offered:
-            reasons.update(node.refusals(demand, offer))
-            # An empty node would have room: preemption might help.
-            would_fit = not refusals(demand, offer, {}, (), 0)
+            why = node.refusals(demand, offer, claims)
+            reasons.update(why)
+            # An empty node would have room: preemption might help. Of devices it makes no room.
+            only_claims = claims is not None and not node.refusals(demand, offer, None, by_claims)
+            would_fit = not only_claims and not refusals(demand, offer, {}, (), 0, by_claims)
             preemption[_NO_VICTIMS if would_fit else _NOT_HELPFUL] += 1
         none = f"0/{len(offered)} nodes are available:"
-        return f"{none} {_counted(reasons)}. preemption: {none} {_counted(preemption)}."
+        still = _STILL_NOT if claims is not None else ""
+        return f"{none} {_counted(reasons)}. {still}preemption: {none} {_counted(preemption)}."
+
+    def explain_unmet(self, why: str) -> str:
+        """Why no node fits a pod whose claims cannot be met anywhere."""
+        offered = self._offered()
+        if not offered:
+            return NO_NODES
+        none = f"0/{len(offered)} nodes are available:"
+        return f"{none} {why}. {_STILL_NOT}preemption: {none} {len(offered)} {_NOT_HELPFUL}."
 
 
 class _Node:
@@ -217,9 +259,16 @@ class _Node:
         self.ports: Counter[Port] = Counter()
         self.pods = 0
 
-    def refusals(self, demand: PodDemand, offer: Offer) -> list[str]:
+    def refusals(
+        self, demand: PodDemand, offer: Offer, claims: Claims | None = None, by_claims: Set[str] = _NO_RESOURCES
+    ) -> list[str]:
         """Why the node does not fit a pod with that demand; empty when it does."""
-        return refusals(demand, offer, self.used, self.ports, self.pods)
+        by_claims = _by_claims(claims) or by_claims
+        found = refusals(demand, offer, self.used, self.ports, self.pods, by_claims)
+        if found or claims is None:
+            return found
+        why = claims.refusal(offer)
+        return [why] if why else []
 
     def add(self, demand: PodDemand) -> None:
         self.pods += 1
@@ -234,6 +283,10 @@ class _Node:
             self.ports -= Counter(demand.ports)
         for resource, amount in demand.amounts.items():
             self.used[resource] -= amount
+
+
+def _by_claims(claims: Claims | None) -> Set[str]:
+    return _NO_RESOURCES if claims is None else claims.by_claims
 
 
 def _counted(reasons: Counter[str]) -> str:

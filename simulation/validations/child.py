@@ -19,6 +19,7 @@ from functools import lru_cache
 from importlib import import_module
 from ipaddress import IPv6Address, ip_address
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 CPU_S = 2.0
@@ -160,6 +161,7 @@ class Rules:
         self._compiled = lru_cache(maxsize=1024)(self._environment.compile)
         mutating = _environment(self._cel, _constructors(self._cel, checks=False))
         self._mutating = lru_cache(maxsize=1024)(mutating.compile)
+        self._selecting = lru_cache(maxsize=1024)(self._compile_selector)
 
     def compile(self, rule: str, kind: str) -> str:
         """The reason why an expression does not compile to that type; empty if it does."""
@@ -223,6 +225,20 @@ class Rules:
         data, failed = self._with_variables(data, variables)
         found = self._value(expression, data, self._mutating)
         return [False, _told(written, found, failed)] if isinstance(found, RuntimeError) else [True, found]
+
+    def select(self, expression: str, devices: list[Any]) -> list[Any]:
+        """Whether a selector of devices selects each; None if it cannot be evaluated, and why."""
+        values = [self._value(expression, {"device": each}, self._selecting) for each in devices]
+        return [[one, ""] if isinstance(one, bool) else [None, _no_answer(one)] for one in values]
+
+    def _compile_selector(self, expression: str) -> Any:
+        sys.path.append(str(Path(__file__).parent))
+        more = import_module("device_functions")
+        sys.path.pop()
+        kinds = self._cel.Type
+        functions = more.functions(kinds, _declarations(self._cel))
+        environment = _environment(self._cel, functions, {"device": kinds.DYN})
+        return environment.compile(more.with_domains(expression))
 
     def _conditions(self, conditions: list[str], data: dict[str, Any]) -> str | None:
         """None if all hold, "" if one does not, else why one cannot be evaluated."""
@@ -330,6 +346,10 @@ def _why(error: RuntimeError, failed: dict[str, str]) -> str:
     return failed.get(key) or f"no such key: {key}"
 
 
+def _no_answer(value: Any) -> str:
+    return _why(value, {}) if isinstance(value, RuntimeError) else "the expression must evaluate to a bool"
+
+
 def _of_compiler(error: RuntimeError) -> str:
     return str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
 
@@ -371,6 +391,7 @@ def main() -> None:
             "judge": rules.judge,
             "mutate": rules.mutate,
             "check": rules.check,
+            "select": rules.select,
         }
         answers = [tells[what](*row) for row in rows]
         signal.setitimer(signal.ITIMER_PROF, 0)

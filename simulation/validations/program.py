@@ -93,6 +93,13 @@ class RuleProgram:
             return False, _TOO_MUCH
         return None if answers[0] is None else tuple(answers[0])
 
+    def select(self, expression: str, devices: Sequence[Mapping[str, Any]]) -> list[Held]:
+        """Whether a selector of devices selects each of them; None, and why, where it cannot be evaluated."""
+        answers = self._ask("select", [(expression, devices)])
+        if answers is None:
+            return [(None, _TOO_MUCH)] * len(devices)
+        return [(held, why) for held, why in answers[0]]
+
     def check(
         self,
         has_params: bool,

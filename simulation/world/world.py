@@ -26,6 +26,7 @@ from simulation.apiserver.store.selection import EVERYTHING
 from simulation.chance.call_faults import FaultPlan, Faults
 from simulation.chance.chance import Chance
 from simulation.chance.network import LinkFaults, NetworkLink
+from simulation.controllers.resource_claims import ResourceClaims
 from simulation.controllers.scheduler import Scheduler
 from simulation.cri import Settings
 from simulation.faults.failing import FailingActors
@@ -116,6 +117,7 @@ class World:
         self.chronicle.on_violation = self._broken
         self.server = self.new_server(options or Options(seed=seed, history_at_most=CHANGES_REMEMBERED))
         self.scheduler = Scheduler(self.server, self.dispatcher)
+        self.resource_claims = ResourceClaims(self.server, self.dispatcher)
         self.nodes: dict[str, SimulatedNode] = {}
         self.apis: dict[str, NodeApi] = {}
         self._faults: list[Faults] = []
@@ -226,8 +228,9 @@ class World:
     # --- time -------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Scheduler and agents begin."""
+        """Scheduler, controller of claims, and agents begin."""
         self.scheduler.start()
+        self.resource_claims.start()
         for node in self.nodes.values():
             node.start()
 

@@ -90,6 +90,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "quotas",
         "pod_security",
         "validations",
+        "allocation",
         "apiserver",
         "controllers",
         "planes",

@@ -369,6 +369,7 @@ def cluster(
     controller_manager: str | os.PathLike[str] = "",
     pause: str = "",
     devices: str = "",
+    dra_drivers: str | Mapping[str, int | Sequence[Mapping[str, Any]]] = "",
 ) -> Cluster:
     """Start a cluster and return when its nodes are Ready.
 
@@ -391,6 +392,8 @@ def cluster(
         pause: with `time="auto"`: for how much real time no client asks or hears anything until time passes; `20ms` if
             nothing is said.
         devices: what device plugins offer on each node, such as `vendor.example/gpu=8,vendor.example/nic=2`.
+        dra_drivers: drivers on each node that offer devices for claims, such as `gpu.vendor.example=4`; or driver ->
+            number, or list of devices as a ResourceSlice has them. Each has a DeviceClass of its name.
 
     Raises:
         ClusterError: an option is wrong, or the cluster did not start within two minutes of real time, with a control
@@ -401,7 +404,7 @@ def cluster(
     more: dict[str, Any] = {"cpus": cpus, "memory": memory, "pods_per_node": pods_per_node, "rbac": rbac}
     more["tls"] = tls
     more |= {"control_plane": _absolute(control_plane), "controller_manager": _absolute(controller_manager)}
-    more |= {"pause": pause, "devices": devices}
+    more |= {"pause": pause, "devices": devices, "dra_drivers": dra_drivers}
     time = time or ("real" if more["control_plane"] else "stepped")
     return Cluster({"nodes": nodes, "time": time, "start": start, "seed": seed, "scheduler": scheduler, **more})
 

@@ -54,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         controller_manager=options.controller_manager or "",
         pause=options.pause,
         devices=options.devices,
+        dra_drivers=options.dra_drivers,
     )
     logging.disable(logging.WARNING)
     look_seldom_for_rings(RINGS_AFTER_OBJECTS)
@@ -155,6 +156,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--pods-per-node", type=_up_to(PODS_AT_MOST), default=110, metavar="N", help="default: 110")
     parser.add_argument(
         "--devices", default="", metavar="LIST", help="of each node, by device plugins: vendor.example/gpu=8"
+    )
+    parser.add_argument(
+        "--dra-drivers", default="", metavar="LIST", help="of each node, for claims of devices: gpu.vendor.example=4"
     )
     parser.add_argument("--rbac", action="store_true", help="enforce roles and bindings")
     parser.add_argument(

@@ -32,6 +32,7 @@ from simulation.apiserver.requests.answers import ListAnswer
 from simulation.apiserver.requests.bodies import JSON
 from simulation.apiserver.requests.calls import ApiRequest, ApiUser
 from simulation.apiserver.server import ApiServer
+from simulation.controllers.resource_claims import ResourceClaims
 from simulation.controllers.scheduler import Scheduler
 from simulation.controllers.signer import Signer
 
@@ -119,9 +120,11 @@ def embedded_api(options: ApiServerOptions) -> Iterator[EmbeddedApi]:
         front = HttpFront(server, loop, host=HOST, port=options.port, tls=context, node_client=towards_agents)
         _listen(front, options.port)
         after.callback(front.close)
-        scheduler = Scheduler(server, dispatcher)
+        scheduler, claims = Scheduler(server, dispatcher), ResourceClaims(server, dispatcher)
         scheduler.start()
+        claims.start()
         after.callback(scheduler.stop)
+        after.callback(claims.stop)
         if made is not None:
             signer = Signer(server, dispatcher, made)
             signer.start()

@@ -8,8 +8,9 @@ a node that is not there raises `OrderError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,15 +19,20 @@ from actors.kernel import Dispatcher
 from config.values.nearest import did_you_mean
 from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
+from simulation.apiserver.requests.calls import ADMIN
+from simulation.apiserver.store.store import Version
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
 from simulation.cluster.explained import explained, is_well, one_line
 from simulation.cluster.failing_requests import FailingRequests
 from simulation.cluster.orders import Begin, Behave, Exit, FailRequests, Hang, OrderError, Say, Scale, StartLoad
 from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour
+from simulation.controllers.device_slices import DeviceSlices, devices_given
+from simulation.controllers.store_follower import ask
 from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
 from simulation.host.device_plugins import devices_in, some_devices
+from simulation.host.dra_drivers import drivers_in
 from simulation.host.topologies import plain_topology
 from simulation.node.addresses import pod_network_of
 from simulation.node.hollow_nodes import address_of
@@ -39,6 +45,7 @@ CHANGES_REMEMBERED = 20_000
 """History per resource: a client that lists thousands of pods must be able to watch from there."""
 QUIET = FaultPlan(events=EventFaultPlan())
 NAMES_SHOWN = 5
+_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 POWER_LOST = 255
 """Exit code of containers that ran at a power loss; containerd reports it after a boot."""
 
@@ -52,6 +59,9 @@ class ClusterWorld(World):
         self._memory_bytes = size_bytes(begin.memory)
         self._pods_per_node = begin.pods_per_node
         self._devices = _devices_of(begin)
+        self._dra_drivers = _drivers_of(begin)
+        self.slices: DeviceSlices | None = None
+        """What drivers offer; None without any."""
         self._loads: dict[tuple[str, str], Replicas] = {}
         self._faults_now: tuple[kinds.Fault, ...] = ()
         self._off: set[str] = set()
@@ -70,6 +80,10 @@ class ClusterWorld(World):
             configuration=msgspec.structs.replace(IN_A_CLUSTER, max_pods=begin.pods_per_node),
         )
         self.failing = FailingRequests(self.server)
+        if self._dra_drivers:
+            self.slices = DeviceSlices(self.server, self.dispatcher)
+            for name in self.nodes:
+                self._offer_devices(name)
 
     def names_of_nodes(self, count: int, first: int) -> list[str]:
         """More may come, so that no number is as wide as the last one."""
@@ -86,7 +100,29 @@ class ClusterWorld(World):
         machine.machine_topology = plain_topology(self._cpus, self._memory_bytes)
         for resource, amount in self._devices.items():
             node.device_plugins.add(resource, some_devices(amount))
+        for driver in self._dra_drivers:
+            node.add_dra_driver(driver).reads = partial(devices_given, self.server.store, driver)
         return node
+
+    # --- claims of devices --------------------------------------------------------------------------------------------
+
+    def begin_drivers(self) -> None:
+        """Drivers offer what they have, and each has a class."""
+        for name in self._dra_drivers if self.slices is not None else ():
+            rule = {"cel": {"expression": f'device.driver == "{name}"'}}
+            about = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}}
+            ask(self.server, ADMIN, "POST", _CLASSES, {**about, "spec": {"selectors": [rule]}})
+        if self.slices is not None:
+            self.slices.start()
+
+    def is_of_a_driver(self, version: Version) -> bool:
+        """Whether an object is a slice of a simulated driver."""
+        return self.slices is not None and self.slices.is_offered(version.object)
+
+    def _offer_devices(self, node: str) -> None:
+        if self.slices is not None:
+            for driver, devices in self._dra_drivers.items():
+                self.slices.offer(node, driver, devices)
 
     def ready_nodes(self) -> int:
         """How many the API server has as Ready."""
@@ -106,6 +142,7 @@ class ClusterWorld(World):
         for name in names:
             self._add_node(name, len(self.nodes))
             self.nodes[name].start()
+            self._offer_devices(name)
         return names
 
     def kill_node(self, name: str) -> None:
@@ -113,6 +150,11 @@ class ClusterWorld(World):
         node = self._with_power(name)
         self._off.add(name)
         node.kill()
+        for driver in node.dra_drivers.running().values():
+            node.stop_dra_driver(driver)
+            driver.prepared.clear()
+            if self.slices is not None:
+                self.slices.withdraw(name, driver.name)
         self.apis[name].hang_up()
         for container in tuple(node.cri.state.containers.values()):
             if container.state is ContainerState.CONTAINER_RUNNING:
@@ -130,6 +172,9 @@ class ClusterWorld(World):
         # Of mounts and cgroups only the kernel knew.
         node.volumes.mounted.clear()
         node.cgroups.forget()
+        for driver in node.dra_drivers.running().values():
+            node.start_dra_driver(driver)
+        self._offer_devices(name)
         self._restart_agent(name)
 
     def kill_agent(self, name: str, away_ns: int) -> None:
@@ -357,6 +402,17 @@ def _some(names: list[str]) -> str:
 def _name_of(container: ContainerRecord) -> str:
     metadata = container.config.metadata
     return metadata.name if metadata is not None else ""
+
+
+def _drivers_of(begin: Begin) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """Driver -> devices that it has on each node. Raises OrderError."""
+    try:
+        found = drivers_in(begin.dra_drivers)
+    except ValueError as fault:
+        raise OrderError(f"dra_drivers: {fault}") from None
+    if found and begin.control_plane:
+        raise OrderError("dra_drivers are simulated with the embedded API server alone; leave out control_plane")
+    return found
 
 
 def _devices_of(begin: Begin) -> dict[str, int]:

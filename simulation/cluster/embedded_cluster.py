@@ -112,8 +112,9 @@ class EmbeddedCluster(RunningCluster):
         if world.ready_nodes() < len(world.nodes):
             raise OrderError("the nodes did not become ready")
         world.dispatcher.run_until(world.is_untainted, NODES_READY_WITHIN_NS)
+        world.begin_drivers()
         self._ready_ns = world.now_ns()
-        self._beginning = Beginning(world.server)
+        self._beginning = Beginning(world.server, world.is_of_a_driver)
         await self._front.serve()
         authority = "" if self._authority is None else self._authority.certificate
         self._users = users = Users(world.server, self._directory, self._front.url, authority)

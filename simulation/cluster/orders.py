@@ -78,6 +78,8 @@ class Begin(_Order, frozen=True, tag="begin"):
     pause: str = ""
     devices: str = ""
     """What device plugins offer on each node, such as "vendor.example/gpu=8"."""
+    dra_drivers: str | dict[str, int | list[dict[str, Any]]] = ""
+    """What drivers of claims offer on each node, such as "gpu.vendor.example=4"."""
 
 
 class Now(_Order, frozen=True, tag="now"):

@@ -1,9 +1,12 @@
 """Finds and deletes the objects that tests have made since a cluster began.
 
-Objects from the beginning stay, with their changes. Nodes stay too, added ones included.
+Objects from the beginning stay, with their changes. Nodes stay too, added ones included, and so does what `is_kept`
+says.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.bodies import MERGE
@@ -20,8 +23,9 @@ _FORCED = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 class Beginning:
     """The objects of a server when its cluster began."""
 
-    def __init__(self, server: ApiServer) -> None:
+    def __init__(self, server: ApiServer, is_kept: Callable[[Version], bool] = lambda _: False) -> None:
         self._server = server
+        self._is_kept = is_kept
         self._uids = {version.uid for _, version in self._all()}
 
     def is_back(self) -> bool:
@@ -39,7 +43,7 @@ class Beginning:
 
     def newcomers(self) -> list[tuple[ServedResource, Version]]:
         """What has come since."""
-        return [one for one in self._all() if one[1].uid not in self._uids]
+        return [one for one in self._all() if one[1].uid not in self._uids and not self._is_kept(one[1])]
 
     def _all(self) -> list[tuple[ServedResource, Version]]:
         found: dict[str, ServedResource] = {}

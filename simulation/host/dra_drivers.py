@@ -1,7 +1,7 @@
 """Drivers for dynamic resource allocation of a simulated host, without sockets and with knobs.
 
-A driver prepares claims as it is told, and knows what is prepared. `SimulatedPlugins` has the sockets at which drivers
-introduce themselves.
+A driver prepares claims as it is told, and knows what is prepared. The world tells it what a claim has; without that
+each claim gets a device of its own name. `SimulatedPlugins` has the sockets at which drivers introduce themselves.
 """
 
 from __future__ import annotations
@@ -10,12 +10,42 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actors.kernel import Promise
+from config.values.name_rules import dns_label, dns_subdomain
 from runtime.cri.errors import StatusCode
 from runtime.dra.capability import ClaimDevice, ClaimRef, DeviceHealth, Prepared
 from runtime.dra.registered import RegisteredDrivers
 from runtime.plugins.errors import PluginError
 
 PREPARE, UNPREPARE = "NodePrepareResources", "NodeUnprepareResources"
+DRIVER_CHARACTERS_AT_MOST = 63
+OFFERED_AT_MOST = 4096
+"""Devices of one driver on one node."""
+WRITE = "write gpu.vendor.example=4"
+Reads = Callable[[ClaimRef], tuple[ClaimDevice, ...]]
+
+
+def drivers_in(written: str | Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """Driver -> its devices as a ResourceSlice has them.
+
+    `written`: a text such as "gpu.vendor.example=4,nic.vendor.example=2", or driver -> number or list of devices.
+    Raises ValueError with what to write.
+    """
+    if isinstance(written, str):
+        parts = (each.strip().partition("=") for each in written.split(",") if each.strip())
+        written = {name: int(count) if count.isdecimal() and len(count) < 9 else -1 for name, _, count in parts}
+    found: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    for name, devices in written.items():
+        if dns_subdomain(name) or len(name) > DRIVER_CHARACTERS_AT_MOST:
+            raise ValueError(f"{name!r} is no name of a driver: {WRITE}")
+        if isinstance(devices, int):
+            devices = [{"name": f"device-{number}"} for number in range(devices)] if devices >= 0 else None
+        if devices is None or len(devices) > OFFERED_AT_MOST:
+            raise ValueError(f"driver {name}: a number of devices up to {OFFERED_AT_MOST} is missing; {WRITE}")
+        wrong = next((each for each in devices if dns_label(str(each.get("name", "")))), None)
+        if wrong is not None:
+            raise ValueError(f"driver {name}: a device needs a name such as gpu-0, and there is {wrong}")
+        found[name] = tuple(devices)
+    return found
 
 
 class SimulatedDraDriver:
@@ -34,6 +64,8 @@ class SimulatedDraDriver:
         self.hangs: set[str] = set()
         self.fails: dict[str, str] = {}
         self.slow = False
+        self.reads: Reads | None = None
+        """What it is to make ready for a claim."""
         self._late: list[tuple[Promise[Any], Any]] = []
         self._watchers: list[SimulatedHealth] = []
 
@@ -75,8 +107,13 @@ class SimulatedDraDriver:
                 answers[claim.uid] = Prepared(error=self.fails[claim.uid])
                 continue
             self.prepared[claim.uid] = claim
-            answers[claim.uid] = Prepared((ClaimDevice("pool", claim.name, cdi=(f"{self.name}/device={claim.uid}",)),))
+            answers[claim.uid] = Prepared(self._devices_of(claim))
         return self._given(PREPARE, answers)
+
+    def _devices_of(self, claim: ClaimRef) -> tuple[ClaimDevice, ...]:
+        if self.reads is not None:
+            return self.reads(claim)
+        return (ClaimDevice("pool", claim.name, cdi=(f"{self.name}/device={claim.uid}",)),)
 
     def unprepare(self, claims: Sequence[ClaimRef]) -> Any:
         self._check(UNPREPARE, claims)

@@ -228,13 +228,13 @@ def test_only_whole_pools_of_the_newest_generation_count() -> None:
     old = a_slice(gpu(0), generation=1)
     half = a_slice(gpu(1), name="t", generation=2, slices=2)
     assert given([old, half], exactly()) is None
-    with pytest.raises(UnmetError, match="asks for all devices, but resource pool .* is currently being updated"):
+    with pytest.raises(UnmetError, match=r"asks for all devices, but resource pool .* is currently being updated"):
         given([half], exactly(allocationMode="All"))
     assert given([old, half, a_slice(gpu(2), name="u", generation=2, slices=2)], exactly(count=2)) == [
         "r=gpu-1",
         "r=gpu-2",
     ]
-    with pytest.raises(UnmetError, match="pool .* is invalid: duplicate device name gpu-0"):
+    with pytest.raises(UnmetError, match=r"pool .* is invalid: duplicate device name gpu-0"):
         given([a_slice(gpu(0), gpu(0))], exactly())
 
 

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 
 import pytest
@@ -363,6 +364,65 @@ def test_the_scheduler_counts_devices_and_no_two_pods_have_the_same():
 def test_devices_that_cannot_be_are_refused_with_what_to_write(devices: str):
     with pytest.raises(ClusterError, match=r"write vendor\.example/gpu=8"):
         cluster(devices=devices)
+
+
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default"
+DRIVER = "gpu.vendor.example"
+
+
+def pods_with_claims(api: PlainClient, count: int) -> None:
+    """Pods with a device each, of a template."""
+    wants = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": DRIVER}}]}}
+    api.ask("POST", f"{CLAIMS}/resourceclaimtemplates", {"metadata": {"name": "one"}, "spec": {"spec": wants}})
+    entry = {"name": "gpu", "resourceClaimTemplateName": "one"}
+    for number in range(count):
+        container = {"name": "app", "image": "busybox:1.36", "resources": {"claims": [{"name": "gpu"}]}}
+        spec = {"containers": [container], "resourceClaims": [entry]}
+        api.ask("POST", "/api/v1/namespaces/default/pods", {"metadata": {"name": f"p{number}"}, "spec": spec})
+
+
+def test_claims_from_a_template_get_the_devices_of_drivers_and_give_them_back():
+    with cluster(nodes=2, dra_drivers=f"{DRIVER}=2") as found:
+        api = PlainClient(found)
+        pods_with_claims(api, 5)
+        found.until(lambda: sorted(each["status"]["phase"] for each in api.pods().values())[0] == "Pending")
+        found.until(lambda: sum(each["status"]["phase"] == "Running" for each in api.pods().values()) == 4)
+        had = [
+            (pod["spec"]["nodeName"], one["resourceID"])
+            for pod in api.pods().values()
+            for status in pod["status"].get("containerStatuses", ())
+            for kind in status.get("allocatedResourcesStatus", ())
+            for one in kind["resources"]
+        ]
+        devices = [f"{DRIVER}/device=device-{number}" for number in range(2)]
+        assert sorted(had) == [(f"node-{node}", device) for node in range(2) for device in devices]
+        assert "2 cannot allocate all claims" in found.explain("p4")
+        api.ask("DELETE", "/api/v1/namespaces/default/pods/p0")
+        found.until(lambda: api.pods()["p4"]["status"]["phase"] == "Running")
+        found.reset()
+        assert api.ask("GET", f"{CLAIMS}/resourceclaims")["items"] == []
+        pods_with_claims(api, 4)
+        found.until(lambda: sum(each["status"]["phase"] == "Running" for each in api.pods().values()) == 4)
+
+
+def test_a_node_that_boots_offers_its_devices_again():
+    with cluster(dra_drivers={DRIVER: [{"name": "gpu-0", "attributes": {"model": {"string": "a"}}}]}) as found:
+        api = PlainClient(found)
+        pods_with_claims(api, 1)
+        found.until(lambda: api.pods()["p0"]["status"]["phase"] == "Running")
+        found.kill_node("node-0")
+        found.step("20s")
+        found.start_node("node-0")
+        found.step("1m")
+        (offered,) = api.ask("GET", "/apis/resource.k8s.io/v1/resourceslices")["items"]
+        assert offered["spec"]["devices"] == [{"name": "gpu-0", "attributes": {"model": {"string": "a"}}}]
+        assert api.pods()["p0"]["status"]["containerStatuses"][0]["restartCount"] == 1
+
+
+@pytest.mark.parametrize("drivers", ["Gpu=8", "gpu.vendor.example", {"gpu.vendor.example": [{"attributes": {}}]}])
+def test_drivers_that_cannot_be_are_refused(drivers: Any):
+    with pytest.raises(ClusterError, match=r"dra_drivers: .*(write gpu\.vendor\.example=4|needs a name)"):
+        cluster(dra_drivers=drivers)
 
 
 def test_no_two_pods_and_no_two_nodes_share_an_address():

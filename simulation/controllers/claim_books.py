@@ -6,7 +6,7 @@ refusals are a kube-scheduler's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import msgspec
@@ -189,7 +189,7 @@ class PodNeeds:
         self._pod = pod
         self._allocated = allocated
         self._missing = missing
-        self.by_claims = resources
+        self.by_claims: Set[str] = resources
 
     @property
     def has_claims(self) -> bool:
@@ -210,8 +210,9 @@ class PodNeeds:
 
     def plan(self, offer: Offer) -> tuple[PlannedClaim, ...] | None:
         """What the claims get on the node; None if they do not fit. Raises UnmetError."""
+        entries: list[tuple[Key | None, Json, WantedClaim, tuple[Json, ...]]]
         entries = [(key, spec, read, ()) for key, spec, read in self._missing]
-        resources = self.by_claims - offer.amounts.keys()
+        resources = frozenset(self.by_claims) - offer.amounts.keys()
         if resources:
             spec, mappings = extended.special_claim(self._pod["spec"], resources, self._books.backed())
             if mappings:

@@ -75,7 +75,7 @@ class ClaimWriter:
             return True
         return self._ask("PUT", f"{claim_path(claim)}/status", {**claim, "status": status})
 
-    def _ask(self, method: str, path: str, body: Json, content_type: str = JSON) -> bool:
+    def _ask(self, method: str, path: str, body: dict[str, Any], content_type: str = JSON) -> bool:
         return not ask(self._server, self._user, method, path, body, content_type)
 
 

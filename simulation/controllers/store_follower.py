@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from actors.kernel.dispatcher import Dispatcher
 from simulation.apiserver.requests.answers import JsonAnswer
@@ -27,7 +27,11 @@ class StoreFollower:
     """
 
     def __init__(
-        self, server: ApiServer, clock: Dispatcher, sinks: dict[str, Sink], forget: Callable[[], object] = lambda: None
+        self,
+        server: ApiServer,
+        clock: Dispatcher,
+        sinks: Mapping[str, Sink],
+        forget: Callable[[], object] = lambda: None,
     ) -> None:
         self._server = server
         self._clock = clock

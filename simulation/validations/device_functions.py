@@ -108,5 +108,6 @@ def _order(one: Any) -> tuple[Any, ...]:
 
 
 def _compared(one: Any, other: Any) -> int:
-    first, second = (_nanos(one), _nanos(other)) if QUANTITY in one else (_order(one), _order(other))
-    return (first > second) - (first < second)
+    first: Any = _nanos(one) if QUANTITY in one else _order(one)
+    second: Any = _nanos(other) if QUANTITY in one else _order(other)
+    return int(first > second) - int(first < second)

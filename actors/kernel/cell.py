@@ -129,7 +129,9 @@ class Cell:
 
     def post(self, message: Any, reply_to: AskFuture[Any] | None = None, key: Hashable | None = None) -> None:
         """Put a message into the mailbox. Never raises."""
-        running = context.cell
+        running, tap = context.cell, self.dispatcher.tap
+        if tap is not None and tap(self, running, message, reply_to):
+            return
         sender = OUTSIDE if running is None else running.path
         now_ns = self.dispatcher.now_ns()
         with self.lock:
@@ -184,6 +186,9 @@ class Cell:
 
     def request_stop(self, reply_to: AskFuture[Any] | None) -> None:
         """Stop before any waiting message, and interrupt a suspended handler. May be called more than once."""
+        tap = self.dispatcher.tap
+        if tap is not None and tap(self, context.cell, _ActorStop(), reply_to):
+            return
         with self.lock:
             stopped = self.life is ActorLife.STOPPED
             if not stopped:

@@ -28,6 +28,13 @@ Trace = Callable[[int, str, str, str], None]
 """Called after each message: (now ns, actor path, message, outcome)."""
 
 
+Tap = Callable[[Any, Any, Any, Any], bool]
+"""Called before a message goes into a mailbox: (receiving cell, sending cell or None, message, future of an `ask`).
+
+True: the tap has taken the message, and delivers it itself later. A stop is such a message, too.
+"""
+
+
 class Runnable(Protocol):
     """A cell, as a dispatcher sees it."""
 
@@ -90,6 +97,7 @@ class Dispatcher(abc.ABC):
     single_threaded: ClassVar[bool] = False
     """True: all actors, timers and calls run on one thread."""
     trace: Trace | None = None
+    tap: Tap | None = None
     chance: random.Random
     """Random numbers for actors. The order of actors is drawn from another stream."""
 
@@ -104,6 +112,18 @@ class Dispatcher(abc.ABC):
     @abc.abstractmethod
     def wall_ns(self) -> int:
         """Time of day in ns since 1970, UTC."""
+
+    def work_ns(self) -> int:
+        """The clock that measures the work of actors, in ns. Only reports show it; no actor decides by it."""
+        return self.now_ns()
+
+    def observe(self, what: str, look: Callable[[], T]) -> T:
+        """What an actor sees of something that other threads change. `what` names it."""
+        return look()
+
+    def beneath(self) -> Dispatcher:
+        """The dispatcher for what is beneath the actors: their capabilities. A recorder records nothing of it."""
+        return self
 
     @abc.abstractmethod
     def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> Cancellable:

@@ -78,7 +78,7 @@ def handle(cell: Cell, item: Item) -> None:
     if handler is None:
         _unhandled(cell, item)
         return
-    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
+    started_ns = cell.slice_since_ns = cell.dispatcher.work_ns()
     try:
         result = handler(cell.actor, item.message)
     except BaseException as failure:
@@ -95,7 +95,7 @@ def handle(cell: Cell, item: Item) -> None:
 
 def run_hook(cell: Cell, hook: Callable[[], Any], label: str) -> None:
     """Run `on_start` or `on_stop`. If the hook fails, the actor fails."""
-    cell.slice_since_ns = cell.dispatcher.now_ns()
+    cell.slice_since_ns = cell.dispatcher.work_ns()
     try:
         result = hook()
     except BaseException as failure:
@@ -196,7 +196,7 @@ def _abandon(cell: Cell, task: Task) -> None:
 
 def _drive(cell: Cell, task: Task, value: Any = None, failure: BaseException | None = None) -> None:
     """Run the handler's coroutine until it waits or ends."""
-    started_ns = cell.slice_since_ns = cell.dispatcher.now_ns()
+    started_ns = cell.slice_since_ns = cell.dispatcher.work_ns()
     while True:
         try:
             suspension = task.coroutine.send(value) if failure is None else task.coroutine.throw(failure)
@@ -248,7 +248,7 @@ def _message_of_effect(cell: Cell, ended: EffectEnded) -> Any:
     if effects is None or ended.generation != effects.generation:  # begun before a restart
         cell.system.dead_letters.add(Reason.STALE, ended, cell.path, cell.path, cell.dispatcher.now_ns())
         return None
-    cell.slice_since_ns = cell.dispatcher.now_ns()
+    cell.slice_since_ns = cell.dispatcher.work_ns()
     try:
         effects.end_one()
         return ended.then(ended.pending)
@@ -303,7 +303,7 @@ def _give_no_answer(cell: Cell, item: Item | None, failure: BaseException) -> No
 def _end_slice(cell: Cell, started_ns: int, item: Item | None, label: str = "") -> None:
     """Record how long messages held a thread, in total and at most. Time spent suspended does not count."""
     cell.slice_since_ns = None
-    took_ns = cell.dispatcher.now_ns() - started_ns
+    took_ns = cell.dispatcher.work_ns() - started_ns
     cell.busy_ns += took_ns
     if took_ns > cell.slowest_ns:
         cell.slowest_ns = took_ns

@@ -93,7 +93,7 @@ def construct(cell: Cell) -> None:
     with cell.lock:
         cell.start_due = False
     context.constructing = cell
-    cell.slice_since_ns = cell.dispatcher.now_ns()
+    cell.slice_since_ns = cell.dispatcher.work_ns()
     try:
         actor = cell.actor_class(*cell.args, **(cell.kwargs or {}))
         if getattr(actor, "_cell", None) is not cell:
@@ -136,7 +136,7 @@ def fail(cell: Cell, failure: BaseException, last_message: str) -> None:
 def _drop_incarnation(cell: Cell, failure: BaseException) -> None:
     actor = cell.actor
     if actor is not None:
-        cell.slice_since_ns = cell.dispatcher.now_ns()
+        cell.slice_since_ns = cell.dispatcher.work_ns()
         try:
             actor.on_failure(type(failure), failure, failure.__traceback__)
         except BaseException as second:

@@ -9,7 +9,7 @@ actor and decides nothing. Stopping ends the agent only: containers run on.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -78,17 +78,24 @@ STATS_TIMEOUT_S = 20.0
 """The limit for statistics, which take longer to collect."""
 
 
-class NodeAgent:
-    """See the module. `start` once, `stop` once."""
+Edges = Callable[[NodeCapabilities], NodeCapabilities]
+"""Makes of the node's capabilities those that its actors get."""
 
-    def __init__(self, dispatcher: Dispatcher, plan: NodePlan, capabilities: NodeCapabilities) -> None:
+
+class NodeAgent:
+    """See the module. `start` once, `stop` once. `edges`: those of a record or a replay; None without either."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, plan: NodePlan, capabilities: NodeCapabilities, edges: Edges | None = None
+    ) -> None:
         self.plan = plan
         self.system = ActorSystem(dispatcher, name=f"actorlet.{plan.facts.name}")
         self.meters = capabilities.meters
         for family in (CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL):
             if not self.meters.has(family):
                 self.meters.put(family, math.inf)  # until the owner of a certificate reports its expiry
-        self._capabilities = _measured(capabilities, dispatcher)
+        measured = _measured(capabilities, dispatcher.beneath())
+        self._capabilities = measured if edges is None else edges(measured)
 
     def start(self) -> None:
         """Start the actors. Returns at once."""

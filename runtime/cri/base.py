@@ -74,5 +74,10 @@ class Verb(Generic[Req, Res]):
         """The method's name on the wire, `/runtime.v1.RuntimeService/Version`."""
         return f"/{self.service}/{self.name}"
 
+    @property
+    def verb(self) -> str:
+        """The call as in records."""
+        return self.name
+
     def __str__(self) -> str:
         return self.name

@@ -56,6 +56,17 @@ def is_effect(value: Any) -> bool:
     return hasattr(value, "add_done_callback")
 
 
+class Sited:
+    """What stands in the place of a capability. `site`: its name in the record."""
+
+    site: str
+
+
+def is_function(argument: Any) -> bool:
+    """Whether an argument is a function that its capability calls back."""
+    return callable(argument) and not isinstance(argument, (type, Sited)) and not is_data(argument)
+
+
 class Edges:
     """The edges of one recorded system."""
 
@@ -135,7 +146,7 @@ class Edges:
         """An argument as the capability gets it: a function is called back in a step."""
         if isinstance(argument, Edge):
             return argument.real
-        if not callable(argument) or isinstance(argument, type) or is_data(argument):
+        if not is_function(argument):
             return argument
         self._callbacks += 1
         number, dispatcher = self._callbacks, self.dispatcher
@@ -146,8 +157,8 @@ class Edges:
         return call_back
 
 
-class Edge:
-    """One capability as actors have it. `site`: its name in the record. `real`: itself."""
+class Edge(Sited):
+    """One capability as actors have it. `real`: itself."""
 
     def __init__(self, edges: Edges, site: str, real: Any) -> None:
         self.site = site
@@ -165,7 +176,7 @@ class Edge:
         def call(*arguments: Any, **named: Any) -> Any:
             if not edges.dispatcher.in_step():
                 return value(*arguments, **named)
-            return edges.call(site, value, arguments, named)
+            return edges.call(call_site(site, arguments), value, arguments, named)
 
         call.__name__, call.__qualname__ = name, site
         self.__dict__[name] = call
@@ -234,6 +245,12 @@ class RecordedLane:
 
     def report(self) -> LaneReport:
         return self._lane.report()
+
+
+def call_site(site: str, arguments: tuple[Any, ...]) -> str:
+    """The name of a call in the record: with the verb of its first argument, if that has one."""
+    verb = getattr(arguments[0], "verb", None) if arguments else None
+    return f"{site} {verb}" if isinstance(verb, str) else site
 
 
 def attribute_site(site: str) -> str:

@@ -21,9 +21,9 @@ from pykka.messages import _ActorStop
 
 from actors.kernel.dispatcher import Dispatcher, LaneReport, Runnable
 from actors.kernel.errors import KernelError
-from actors.kernel.promise import AskFuture, Pending, Promise, kept
+from actors.kernel.promise import AskFuture, Pending, Promise
 from actors.kernel.recorded.differences import Difference, DifferenceKind, aligned
-from actors.kernel.recorded.edges import CANCEL, attribute_site, lane_site
+from actors.kernel.recorded.edges import CANCEL, Sited, attribute_site, call_site, is_function, lane_site
 from actors.kernel.recorded.entries import (
     Began,
     CalledBack,
@@ -342,12 +342,7 @@ class HandleSite:
     site: str
 
 
-def is_function(argument: Any) -> bool:
-    """Whether an argument is a function that its capability calls back."""
-    return callable(argument) and not isinstance(argument, type | ReplayedEdge)
-
-
-class ReplayedEdge:
+class ReplayedEdge(Sited):
     """A capability that answers from the record."""
 
     def __init__(self, dispatcher: ReplayedDispatcher, site: str) -> None:
@@ -362,7 +357,7 @@ class ReplayedEdge:
             return dispatcher.answer(attribute_site(site), (), {})
 
         def call(*arguments: Any, **named: Any) -> Any:
-            return dispatcher.answer(site, arguments, named)
+            return dispatcher.answer(call_site(site, arguments), arguments, named)
 
         call.__name__, call.__qualname__ = name, site
         return call

@@ -84,6 +84,10 @@ class Actor(ActorBase):
     def new_uid(self) -> str:
         return self._cell.dispatcher.new_uid()
 
+    def observe(self, what: str, look: Callable[[], T]) -> T:
+        """`look()`, for what another thread changes: a record notes what was seen. `what` names it."""
+        return self._cell.dispatcher.observe(what, look)
+
     def wait(self, pending: Pending[T], timeout_ns: int | None = None, what: str = "") -> Suspension[T]:
         """`await self.wait(pending)`: its result, or its failure raised, without holding a thread.
 

@@ -323,7 +323,8 @@ class VolumeReconcilerActor(Actor):
 
     def _is_late(self, call: VolumeCall) -> None:
         thing = self._actual.thing(call.step.key)
-        trouble = late_trouble(call.step, has_begun=call.has_begun)
+        has_begun = self.observe("volume call has begun", lambda: call.has_begun)
+        trouble = late_trouble(call.step, has_begun=has_begun)
         thing.failed(trouble, self.now_ns())
         self.log.warning("%s: %s", call.about(), trouble.text)
         if not self._books.wants(call.uid) and call.step.do not in TAKING_DOWN:

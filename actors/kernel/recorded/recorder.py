@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 from pykka.messages import _ActorStop
 
 from actors.kernel.dispatcher import Dispatcher, LaneReport, Runnable
+from actors.kernel.incarnation import EffectEnded
 from actors.kernel.promise import Pending
 from actors.kernel.recorded.edges import Edges, RecordedLane
 from actors.kernel.recorded.entries import (
@@ -244,7 +245,7 @@ class RecordedDispatcher(Dispatcher):
     def _taps(self, cell: Any, sender: Any, message: Any, reply_to: Any) -> bool:
         is_stop = isinstance(message, _ActorStop)
         if self.in_step() or self._held is not None:
-            if sender is not None:
+            if sender is not None and not isinstance(message, EffectEnded):
                 self._note(Sent(cell.path, None if is_stop else message))
             return False
         if is_stop:

@@ -21,6 +21,7 @@ from pykka.messages import _ActorStop
 
 from actors.kernel.dispatcher import Dispatcher, LaneReport, Runnable
 from actors.kernel.errors import KernelError
+from actors.kernel.incarnation import EffectEnded
 from actors.kernel.promise import AskFuture, Pending, Promise
 from actors.kernel.recorded.differences import Difference, DifferenceKind, aligned
 from actors.kernel.recorded.edges import CANCEL, Sited, attribute_site, call_site, is_function, lane_site
@@ -330,7 +331,7 @@ class ReplayedDispatcher(Dispatcher):
         self._ready.clear()
 
     def _taps(self, cell: Any, sender: Any, message: Any, reply_to: Any) -> bool:
-        if sender is not None:
+        if sender is not None and not isinstance(message, EffectEnded):  # an end within the call is no message
             self._sends.append((cell.path, None if isinstance(message, _ActorStop) else message))
         return False
 

@@ -112,7 +112,8 @@ class GroupMaking:
     def _begin_turn(self, operations: CgroupOperations, requests: tuple[MakeCgroup, ...]) -> None:
         self._number += 1
         number, groups = self._number, [self._group_of(each) for each in requests]
-        turn = self._turns[number] = Turn(requests, groups, self._actor.now_ns(), self._book.is_slow(groups[0].uid))
+        began_ns, slow = self._actor.now_ns(), self._book.is_slow(groups[0].uid)
+        turn = self._turns[number] = Turn(requests, groups, began_ns, slow, self._actor.observe)
         # The key is a pod's: turns that hang for ever must not use up the places of all.
         self._on_lane(
             groups[0].uid,

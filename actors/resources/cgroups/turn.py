@@ -1,25 +1,37 @@
 """`Turn`: pods whose cgroups one call on a lane makes, one after the other.
 
 Two threads use it. The lane takes the next group when it is done with the one before, and says what it has made. The
-actor answers those that are made. When the turn is slow, it takes back all that the lane has not begun, so that only
+actor answers those that are made; what it sees of the lane's work it observes, for records. When the turn is slow, it takes back all that the lane has not begun, so that only
 the pod whose cgroup hangs has to wait. Each step is one operation of a deque, so no lock is needed.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from actors.messages.admission import MakeCgroup
 from actors.resources.cgroups.operations import PodGroup, PodGroupMade
 
 
 class Turn:
-    """See the module. `slow`: nobody waits for its end any more. Only the actor reads and writes that."""
+    """See the module. `slow`: nobody waits for its end any more. Only the actor reads and writes that.
 
-    def __init__(self, requests: Iterable[MakeCgroup], groups: Iterable[PodGroup], began_ns: int, slow: bool) -> None:
+    `observe`: that of the actor.
+    """
+
+    def __init__(
+        self,
+        requests: Iterable[MakeCgroup],
+        groups: Iterable[PodGroup],
+        began_ns: int,
+        slow: bool,
+        observe: Callable[[str, Callable[[], Any]], Any],
+    ) -> None:
         self.began_ns = began_ns
         self.slow = slow
+        self._observe = observe
         self._unanswered = {request.pod.metadata.uid: request for request in requests}
         self._first, *others = groups
         self._others = deque(others)
@@ -47,21 +59,28 @@ class Turn:
 
     def take_back(self) -> tuple[MakeCgroup, ...]:
         """The pods that the lane has not begun, in their order; it will not begin them."""
+        back: tuple[str, ...] = self._observe("cgroups not begun", self._take_others)
+        return tuple([self._unanswered.pop(uid) for uid in back])
+
+    def _take_others(self) -> tuple[str, ...]:
         back = []
         while self._others:
             try:
-                back.append(self._others.popleft())
+                back.append(self._others.popleft().uid)
             except IndexError:  # the lane was faster
                 break
-        return tuple([self._unanswered.pop(group.uid) for group in back])
+        return tuple(back)
 
     def to_answer(self) -> tuple[tuple[MakeCgroup, PodGroupMade], ...]:
         """The cgroups made since the last call."""
-        return tuple([(self._unanswered.pop(made.uid), made) for made in self._take_made()])
+        every: tuple[PodGroupMade, ...] = self._observe("cgroups made", self._take_made)
+        return tuple([(self._unanswered.pop(made.uid), made) for made in every])
 
-    def _take_made(self) -> Iterator[PodGroupMade]:
+    def _take_made(self) -> tuple[PodGroupMade, ...]:
+        made = []
         while self._made:
-            yield self._made.popleft()
+            made.append(self._made.popleft())
+        return tuple(made)
 
     def give_up(self) -> tuple[MakeCgroup, ...]:
         """The pods without an answer, when the call has ended. A thread that still hangs will begin no other."""

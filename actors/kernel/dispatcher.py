@@ -121,6 +121,9 @@ class Dispatcher(abc.ABC):
         """What an actor sees of something that other threads change. `what` names it."""
         return look()
 
+    def release(self) -> None:  # noqa: B027 - most run actors at once
+        """The first actors are made: let them run, if that has waited for this."""
+
     def beneath(self) -> Dispatcher:
         """The dispatcher for what is beneath the actors: their capabilities. A recorder records nothing of it."""
         return self

@@ -100,6 +100,7 @@ class NodeAgent:
     def start(self) -> None:
         """Start the actors. Returns at once."""
         self.system.spawn(NodeSupervisor, self.plan, self._capabilities, name="node", strategy=LONG_LIVED)
+        self.system.dispatcher.release()
 
     def stop(self, timeout_ns: int = 30_000_000_000) -> bool:
         """End the agent and leave the containers running. False when an actor did not end within `timeout_ns`."""

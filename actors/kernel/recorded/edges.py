@@ -222,8 +222,8 @@ class RecordedLane:
 
     __slots__ = ("_edges", "_lane", "name")
 
-    def __init__(self, edges: Edges, lane: Lane) -> None:
-        self.name = lane.name
+    def __init__(self, edges: Edges, name: str, lane: Lane) -> None:
+        self.name = name
         self._edges = edges
         self._lane = lane
 

@@ -142,7 +142,8 @@ class RecordedDispatcher(Dispatcher):
         with self._lock:
             lane = self._lanes.get(name)
             if lane is None:
-                lane = self._lanes[name] = RecordedLane(self.edges, self._inner.lane(name, size=size, per_key=per_key))
+                beneath = self._inner.lane(name, size=size, per_key=per_key)
+                lane = self._lanes[name] = RecordedLane(self.edges, name, beneath)
             return lane
 
     def lanes(self) -> tuple[LaneReport, ...]:

@@ -182,6 +182,7 @@ class RecordedDispatcher(Dispatcher):
         if not self.lost:
             self.lost = why
             self._note(Lost(why))
+            self._note = self.edges.note = _drop
 
     def begin_step(self) -> int:
         thread = threading.get_ident()
@@ -197,7 +198,8 @@ class RecordedDispatcher(Dispatcher):
         return now_ns
 
     def end_step(self) -> None:
-        self._thread = NO_THREAD
+        if self.in_step():
+            self._thread = NO_THREAD
 
     def take_turns(self, cell: Runnable, turns: int) -> None:
         self._note(Turn(self.begin_step(), cell.path, turns))
@@ -256,6 +258,10 @@ class RecordedDispatcher(Dispatcher):
             came = lambda now_ns: MessageCame(now_ns, cell.path, message, asked)  # noqa: E731
             self.come(came, lambda: cell.post(message, reply_to))
         return True
+
+
+def _drop(entry: Entry) -> None:
+    """Nothing is noted any more."""
 
 
 def fire_due(timers: TimerHeap, now_ns: int) -> None:
@@ -323,5 +329,9 @@ class _Outside:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before != NO_THREAD:
+        if self._before == NO_THREAD:
+            return
+        if self._dispatcher._thread == NO_THREAD:
             self._dispatcher._thread = self._before
+        else:  # this thread was away for so long that it was replaced
+            self._dispatcher.lose("a call held the thread of an actor for too long")

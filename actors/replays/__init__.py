@@ -1,0 +1,4 @@
+"""Plays records of nodes again, with the actors of this version.
+
+Open `player.py` first.
+"""

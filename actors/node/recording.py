@@ -1,7 +1,7 @@
 """Records a node: `NodeRecorder`. Made before the node's agent, which it gives its dispatcher and edges.
 
-    recorder = NodeRecorder(ring, PoolDispatcher(1), plan, about)
-    node = NodeAgent(recorder.dispatcher, plan, capabilities, recorder.edges)
+recorder = NodeRecorder(ring, PoolDispatcher(1), plan, about, draw())
+node = NodeAgent(recorder.dispatcher, plan, capabilities, recorder.edges)
 """
 
 from __future__ import annotations
@@ -17,43 +17,38 @@ from actors.records.format import FORMAT, EntryEncoder, Header
 from actors.records.secrets import SecretKeeper
 from actors.records.values import ValueWriter
 from runtime.records.background import BackgroundRecording
+from runtime.records.drawn import Drawn
 from runtime.records.ring import SegmentRing
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a record says of its program, and what is drawn for it.
-
-    `actorlet` and `python` are versions. `run` names this agent; `seed` is that of its actors' chance; `key` draws what
-    stands in the place of secrets, and is never written.
-    """
+    """What a record says of its program: the versions of actorlet and Python."""
 
     actorlet: str
     python: str
-    run: str
-    seed: int
-    key: bytes
 
 
 class NodeRecorder:
     """See the module. `ring` is open; it is closed at the end. `inner` has one worker at most."""
 
-    def __init__(self, ring: SegmentRing, inner: Dispatcher, plan: NodePlan, about: About) -> None:
+    def __init__(self, ring: SegmentRing, inner: Dispatcher, plan: NodePlan, about: About, drawn: Drawn) -> None:
         self._ring = ring
         self._plan = plan
         self._about = about
+        self._drawn = drawn
         self._early: list[Entry] = []
         """What is noted before the capabilities are known."""
         self._recording: BackgroundRecording | None = None
         self._began_wall_ns = inner.wall_ns()
-        self.dispatcher = RecordedDispatcher(inner, self._note, about.seed)
+        self.dispatcher = RecordedDispatcher(inner, self._note, drawn.seed)
 
     def edges(self, capabilities: NodeCapabilities) -> NodeCapabilities:
         """The capabilities as actors get them. From here on the record is written."""
-        about, secrets = self._about, SecretKeeper(self._about.key)
+        about, secrets = self._about, SecretKeeper(self._drawn.key)
         header = Header(
             FORMAT,
-            about.run,
+            self._drawn.run,
             0,
             about.actorlet,
             about.python,

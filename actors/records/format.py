@@ -15,8 +15,8 @@ import msgspec
 
 from actors.kernel.recorded.entries import (
     Began,
-    CalledBack,
     Called,
+    CalledBack,
     ClockSet,
     Closed,
     EffectDone,

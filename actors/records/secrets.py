@@ -202,7 +202,9 @@ def _of_token_request(value: TokenRequest) -> Iterator[bytes]:
 
 
 def _of_auth(value: AuthConfig) -> Iterator[bytes]:
-    yield from (each.encode() for each in (value.password, value.auth, value.identity_token, value.registry_token) if each)
+    yield from (
+        each.encode() for each in (value.password, value.auth, value.identity_token, value.registry_token) if each
+    )
 
 
 _FINDERS: Mapping[type, Callable[[Any], Iterator[bytes]]] = {

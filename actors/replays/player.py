@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from actors.kernel import ActorRef
 from actors.kernel.cell import Cell
@@ -31,9 +30,7 @@ class RunPlayer:
         self._refs: dict[str, ActorRef] = {}
         self.plan = _plan_of(run)
         try:
-            self.dispatcher = ReplayedDispatcher(
-                run.entries(ValueReader(self._ref_of)), PackedComparison(), differ
-            )
+            self.dispatcher = ReplayedDispatcher(run.entries(ValueReader(self._ref_of)), PackedComparison(), differ)
         except NotRecordedError as error:
             raise NoRecordError(f"the record of node {run.header.node} has no beginning: {error}") from None
         capabilities = replayed(run.header.capabilities, lambda name: ReplayedEdge(self.dispatcher, name))
@@ -62,14 +59,6 @@ class RunPlayer:
         """One actor in detail; None when it does not exist."""
         cell = self.dispatcher.find(path)
         return None if cell is None else look_closely(cell)
-
-    def ask(self, name: str, question: Any) -> Any:
-        """The answer of a long-lived actor, outside of the record; None without one.
-
-        It runs a turn that the recorded node did not have. So play no further afterwards.
-        """
-        cell = self.dispatcher.find(f"/node/{name}")
-        return None if cell is None else self.dispatcher.ask(cell, question)
 
     def _cells(self) -> list[Cell]:
         return self.node.system.root.walk()

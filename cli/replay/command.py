@@ -1,6 +1,6 @@
 """`actorlet replay FILE`: plays a saved failure again, to where it failed or to any step.
 
-Any actor can be looked at there.
+Any actor can be looked at there. `actorlet replay DIR` plays the record of an agent (`record.py`).
 
 Exit status 1: the failure came again, in whatever way. 0: it is gone, or the run was stopped before it. 2: the file
 cannot be read, or there is no such actor. 130: interrupted.
@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from cli.argument_kinds import read_by
 from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.main import own_version
 from cli.printing import complain, say
+from cli.replay.record import replay_record
 from cli.replay.steps import Stepper, UnknownActorError, parse_until
 from cli.simulate.play_watch import Interrupt, interruptible, silence
 from cli.simulate.report import of
@@ -34,6 +37,8 @@ LINES = 20
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     options = _parser().parse_args(argv)
+    if os.path.isdir(options.file):
+        return replay_record(options)
     interrupt = Interrupt()
     with contextlib.ExitStack() as stack:
         try:
@@ -49,13 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 2
         for manager in (interruptible(interrupt), few_collections(), silence()):
             stack.enter_context(manager)
-        stepper = Stepper(saved, interrupt, lines=options.lines, out=say)
+        stepper = Stepper(partial(Replay, saved), interrupt, lines=options.lines, out=say)
         if trace is not None:
             stepper.also_told = lambda line: trace.write(f"{readable(line)}\n")
         return _replay(saved, stepper, options, interrupt)
 
 
-def _replay(saved: SavedRun, stepper: Stepper, options: argparse.Namespace, interrupt: Interrupt) -> int:
+def _replay(saved: SavedRun, stepper: Stepper[Replay], options: argparse.Namespace, interrupt: Interrupt) -> int:
     say(*_head(saved))
     if options.until is not None:
         stepper.until(options.until)
@@ -110,16 +115,21 @@ def _other_code(saved: SavedRun) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         prog="actorlet replay",
-        description="Play a failure again that `actorlet simulate` has saved: to where it failed, or to any step. See "
-        "docs/reference/simulate.md.",
+        description="Play a failure again that `actorlet simulate` has saved: to where it failed, or to any step. Or "
+        "play the record of an agent, and compare what it does with what it did. See docs/reference/simulate.md and "
+        "docs/reference/records.md.",
     )
-    parser.add_argument("file", metavar="FILE", help="as `actorlet simulate` has written it")
+    parser.add_argument(
+        "file", metavar="FILE|DIR", help="as `actorlet simulate` has written it, or as `actorlet run --record` has"
+    )
+    parser.add_argument("--pod", metavar="NAME", help="of a record: show what is about pods with that in their names")
+    parser.add_argument("--run", type=int, metavar="N", help="of a record: this agent, 1 is the oldest (default: all)")
     parser.add_argument("--step", action="store_true", help="go on by hand, from the start or from --until; ? helps")
     parser.add_argument(
         "--until",
         type=read_by(parse_until),
         metavar="STEP|TIME|LINE",
-        help="stop there: a number of turns of actors, a time as 1m30s, 'pod web-1' or 'message Relist'",
+        help="stop there: a number of turns of actors, a time as 1m30s or 03:00, 'pod web-1' or 'message Relist'",
     )
     parser.add_argument("--actor", metavar="NAME", help="show this actor there: fields, mailbox, what it awaits")
     parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"of the trace (default: {LINES})")

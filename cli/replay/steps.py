@@ -9,20 +9,21 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, Generic, Protocol, TextIO, TypeVar
 
+from actors.kernel.inspection import ActorState
 from cli.printing import prompt, say
 from cli.replay.actor_state import state_lines
+from cli.replay.moments import is_moment, wall_ns_of
 from cli.simulate.play_watch import Interrupt, listen
 from cli.simulate.report import of
 from cli.simulate.run_story import state_of
 from cli.simulate.trace_lines import readable, seconds
 from config.values.nearest import did_you_mean
 from simulation.cri.behaviour_values import duration_ns
-from simulation.play.replay import Finding, Replay, named_alike
-from simulation.play.saved_run import SavedRun
+from simulation.play.replay import named_alike
 from simulation.world.statuses import restarts_in
 
 LINES_KEPT = 10_000
@@ -32,10 +33,10 @@ NO_SUCH_ACTOR = "`actors` in --step lists those that are; that of a pod ends wit
 HELP = """\
   Enter, next [N]     one turn of an actor, or N
   back [N]            take one turn back, or N
-  until STEP|TIME     to a number of turns, or to a time, also back: until 1200, until 1m30s
+  until STEP|TIME     to a number of turns, or to a time, also back: until 1200, until 1m30s, until 03:00
   until pod NAME      on to what happens next to a pod; a part of its name will do
   until message NAME  on to the next message of that name
-  go                  on to the violation
+  go                  on to the violation, or the first difference
   pods [PART]         the pods of the API: node, state, restarts
   actor NAME          fields, mailbox and what it awaits; the end of its path will do
   actors [PART]       who is there
@@ -46,10 +47,14 @@ WORDS = ("next", "back", "until", "go", "pods", "actor", "actors", "trace", "qui
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """The place to stop: a step, a time, or the next line of the trace about a pod or of a message."""
+    """The place to stop: a step, a time, or the next line of the trace about a pod or of a message.
+
+    `ns`: since the beginning. `moment`: a time of day, as it was written.
+    """
 
     step: int | None = None
     ns: int | None = None
+    moment: str = ""
     pod: str = ""
     message: str = ""
 
@@ -70,21 +75,91 @@ def parse_until(text: str) -> Until:
         return Until(pod=name.strip()) if what == "pod" else Until(message=name.strip())
     if text.isascii() and text.isdecimal():
         return Until(step=int(text))
+    if is_moment(text):
+        return Until(moment=text)
     try:
         return Until(ns=duration_ns(text))
     except ValueError:
         raise ValueError(
-            f"{text!r} is not a step or a time; write 1200, 1m30s, pod web-1 or message {_EXAMPLES['message']}"
+            f"{text!r} is not a step or a time; write 1200, 1m30s, 03:00, pod web-1 or message {_EXAMPLES['message']}"
         ) from None
 
 
-class Stepper:
-    """`lines`: how many lines of the trace a move shows. `out` prints a line."""
+Told = Callable[[str], object]
+"""Gets each line of a trace."""
+GoOn = Callable[[], bool]
+"""Whether a move goes on."""
 
-    def __init__(self, saved: SavedRun, interrupt: Interrupt, *, lines: int, out: Callable[[str], object]) -> None:
-        self.also_told: Callable[[str], object] = lambda _: None
+
+class Steppable(Protocol):
+    """What can be played again in steps. `go_on` is asked between them."""
+
+    @property
+    def step(self) -> int:
+        """Steps so far."""
+
+    @property
+    def now_ns(self) -> int:
+        """The time, in ns since its beginning."""
+
+    @property
+    def done(self) -> bool:
+        """Whether it was played to its end."""
+
+    @property
+    def began_wall_ns(self) -> int:
+        """The time of day at its beginning, in ns since 1970."""
+
+    def found(self) -> str:
+        """What was found so far, for people; empty for nothing."""
+
+    def next(self, steps: int = 1, *, go_on: GoOn = ...) -> None:
+        """Play so many more steps."""
+
+    def until_step(self, step: int, *, go_on: GoOn = ...) -> None:
+        """Play until so many steps were taken."""
+
+    def until_ns(self, ns: int, *, go_on: GoOn = ...) -> None:
+        """Play until that time."""
+
+    def until_found(self, *, go_on: GoOn = ...) -> None:
+        """Play until something is found, or to the end."""
+
+    def until_told(self, is_told: GoOn, *, go_on: GoOn = ...) -> None:
+        """Play until `is_told`, which is asked after each step, or to the end."""
+
+    def actors(self) -> tuple[str, ...]:
+        """The names of the living actors."""
+
+    def last_turn(self) -> str:
+        """What the last step did, as a line of the trace."""
+
+    def pods(self) -> tuple[Mapping[str, Any], ...]:
+        """The pods as JSON data."""
+
+    def uids_of(self, name: str) -> frozenset[str]:
+        """The UIDs of the pods with that part in their names."""
+
+    def look_at(self, actor: str) -> ActorState | None:
+        """One actor in detail; None when it does not exist."""
+
+
+R = TypeVar("R", bound=Steppable)
+
+
+class Stepper(Generic[R]):
+    """`make` begins the replay, which tells each line of its trace. `out` prints a line.
+
+    `lines`: how many lines of the trace a move shows.
+    """
+
+    def __init__(
+        self, make: Callable[[Told], R], interrupt: Interrupt, *, lines: int, out: Callable[[str], object]
+    ) -> None:
+        self.also_told: Told = lambda _: None
         """Also gets every line of the trace, once."""
-        self.replay = Replay(saved, self._told)
+        self._make = make
+        self.replay = make(self._told)
         self._lines_told = self._also_told = 0
         """So many lines of this replay, and of all since the first."""
         self._interrupt = interrupt
@@ -108,7 +183,7 @@ class Stepper:
 
         def move() -> None:
             for _ in range(steps):
-                if self.replay.play.done or not self._go_on():
+                if self.replay.done or not self._go_on():
                     return
                 before = self._new
                 self.replay.next(go_on=self._go_on)
@@ -130,6 +205,8 @@ class Stepper:
             self._until_line(self._about(where.pod) if where.pod else _is_message(where.message), where)
             return
         replay = self.replay
+        if where.moment:
+            where = Until(ns=wall_ns_of(where.moment, replay.began_wall_ns) - replay.began_wall_ns)
         if (where.step is not None and where.step < replay.step) or (where.ns is not None and where.ns < replay.now_ns):
             self._begin_again()
         if where.step is not None:
@@ -142,7 +219,7 @@ class Stepper:
     def _begin_again(self) -> None:
         self._kept.clear()
         self._lines_told = 0
-        self.replay = Replay(self.replay.saved, self._told)
+        self.replay = self._make(self._told)
 
     def _until_line(self, is_wanted: Callable[[str], bool], where: Until) -> None:
         """Play on to a line; return to where it was when there is none until the end."""
@@ -160,7 +237,7 @@ class Stepper:
             self.replay.until_told(is_told, go_on=self._go_on)
 
         self._moved(move)
-        if not found and self.replay.play.done:
+        if not found and self.replay.done:
             sought = f"pod {where.pod!r}" if where.pod else f"message {where.message!r}"
             self._out(f"-- no {sought} until the end; back to step {began}")
             self.until(Until(step=began))
@@ -172,32 +249,30 @@ class Stepper:
         def is_about(line: str) -> bool:
             nonlocal uids
             if not uids or " world " in line:
-                uids = frozenset(
-                    pod["metadata"]["uid"] for pod in self.replay.pods() if name in pod["metadata"]["name"]
-                )
+                uids = self.replay.uids_of(name)
             return name in line or any(uid in line for uid in uids)
 
         return is_about
 
     def go(self) -> None:
         """Play forward to the violation."""
-        self._moved(lambda: self.replay.until_violated(go_on=self._go_on))
+        self._moved(lambda: self.replay.until_found(go_on=self._go_on))
 
     def _go_on(self) -> bool:
         return not self._interrupt.came
 
     def _moved(self, move: Callable[[], None]) -> None:
         self._new = 0
-        before = self.replay.finding()
+        before = self.replay.found()
         move()
         self.trace(min(self._new, self._lines))
         replay = self.replay
-        where = f"step {replay.step}, {seconds(replay.now_ns)}{', the end' if replay.play.done else ''}"
+        where = f"step {replay.step}, {seconds(replay.now_ns)}{', the end' if replay.done else ''}"
         left_out = f" ({self._new - self._lines} lines before these)" if self._new > self._lines else ""
         self._out(f"-- {where}{left_out}")
-        after = replay.finding()
-        if after is not before and after is not Finding.GONE:
-            self._out(f"-- violated: {replay.saved.violated.invariant}")
+        after = replay.found()
+        if after and after != before:
+            self._out(f"-- {after}")
 
     # --- looks ------------------------------------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ from cli.run.node_start import (
     runtime_name_of,
     this_machine,
 )
+from cli.run.recording import agent_of, pool_for, recorder_of
 from cli.run.tracing import TracingError, count_spans, open_tracing
 from config.documents.codec import DocumentError
 from config.flags.command_line import parse_flags
@@ -140,10 +141,11 @@ def run(start: StartConfiguration) -> int:
             raise AgentRefusedError(f"--container-runtime-endpoint: {error}") from None
         loop = after.enter_context(closing(LoopThread("http")))
         containers = after.enter_context(closing(LoopThread("containers")))
-        dispatcher = PoolDispatcher()
+        dispatcher = pool_for(start.node.record)
         after.callback(dispatcher.close)
         give_memory_back(dispatcher)
         plan = replace(plan_of(start, machine, root, runtime_name_of(runtime)), remarks=found.remarks)
+        recorder = recorder_of(start.node.record, start.node.record_size_bytes, dispatcher, plan, after)
         if not _has_joined(start, machine, loop, dispatcher.wall_ns()):
             return 0
         api = after.enter_context(closing(_join(start, loop, tracing))) if start.node.kubeconfig else None
@@ -162,7 +164,7 @@ def run(start: StartConfiguration) -> int:
             count_spans(tracing, capabilities.meters)
         if start.node.kubeconfig:
             _follow_certificate(start.node.kubeconfig, capabilities.meters)
-        node = NodeAgent(dispatcher, plan, capabilities)
+        node = agent_of(recorder, dispatcher, plan, capabilities)
         endpoint = LocalEndpoint(root, views_of(node), loop, questions_of(node), inquiries_of(node))
         try:
             endpoint.start()

@@ -36,6 +36,7 @@ from cli.printing import complain, say
 from cli.run.log_lines import log_to
 from cli.run.node_server import NodeWindow, Serving, node_server
 from cli.run.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
+from cli.run.recording import agent_of, pool_for, recorder_of
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
 from cli.styling import console
 from cli.up.keys import CTRL_C, Keys
@@ -43,7 +44,7 @@ from cli.up.progress import ClusterProgress, ProgressSnapshot, Wanted, look_at, 
 from cli.up.screens import END_KEY, Headings, JsonScreen, LineScreen, LiveScreen, Screen
 from cli.up.simulated_machine import SIMULATED_RUNTIME, simulated_capabilities
 from config import examples
-from config.flags.command_line import parse_flags
+from config.flags.command_line import parse_flags, read_size
 from config.kubelet.configuration import Authentication, Authorization, X509Authentication
 from config.pods.identity import SOURCE_FILE
 from config.start_configuration import ConfigurationRejected, StartConfiguration, load_kubelet_configuration
@@ -70,6 +71,7 @@ ASK_SECONDS = 2.0
 SECOND_NS = 1_000_000_000
 STOP_TIMEOUT_NS = 15 * SECOND_NS
 _MIB = 2**20
+RECORD_SIZE = 256 * _MIB
 
 
 @blocking()
@@ -106,7 +108,7 @@ def _run(options: argparse.Namespace, root: str) -> int:
     with ExitStack() as after:
         embedded = _api_server(options, root, after)
         kubeconfig = "" if embedded is None else embedded.kubeconfig
-        dispatcher = PoolDispatcher()
+        dispatcher = pool_for(options.record)
         after.callback(dispatcher.close)
         loop = after.enter_context(closing(LoopThread("http")))
         api = _lines(kubeconfig, start, loop, after)
@@ -121,7 +123,8 @@ def _run(options: argparse.Namespace, root: str) -> int:
         hint = f"`actorlet explain POD --root-dir {root}` says why a pod does not run; manifests are in {manifests}"
         window = NodeWindow()
         plan, link = _served(plan, embedded, root, window, capabilities, after)
-        window.node = node = NodeAgent(dispatcher, plan, capabilities)
+        recorder = recorder_of(options.record, options.record_size, dispatcher, plan, after)
+        window.node = node = agent_of(recorder, dispatcher, plan, capabilities)
         others = no_others if embedded is None else embedded.pods_without_node
         endpoint = LocalEndpoint(root, views_of(node, others), loop, questions_of(node, others), inquiries_of(node))
         after.callback(endpoint.close)
@@ -319,6 +322,10 @@ def _parser() -> argparse.ArgumentParser:
         type=new_file,
         metavar="FILE",
         help="where to write the kubeconfig (default: in the root directory)",
+    )
+    parser.add_argument("--record", default="", metavar="DIR", help="record the node, for actorlet replay DIR")
+    parser.add_argument(
+        "--record-size", type=read_by(read_size), default=RECORD_SIZE, metavar="SIZE", help="of that (default: 256MiB)"
     )
     return parser
 

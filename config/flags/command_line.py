@@ -22,6 +22,7 @@ from config.kubelet.configuration import KubeletConfiguration
 from config.kubelet.reading import DEPRECATED_FIELDS
 from config.kubelet.unhonoured import NO_EFFECT
 from config.values.nearest import nearest
+from config.values.quantity import QuantityError, parse_quantity
 
 POD_VOLUME_CONTENT_BYTES = 256 * 1024 * 1024
 DEVICE_PLUGIN_WAIT_NS = 600 * 1_000_000_000
@@ -55,8 +56,15 @@ class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
     accept_manifests: bool = False
     pod_volume_content_bytes: int = POD_VOLUME_CONTENT_BYTES
     device_plugin_wait_duration_ns: int = DEVICE_PLUGIN_WAIT_NS
+    record: str = ""
+    record_size: str = "256MiB"
     version: str = ""
     help: bool = False
+
+    @property
+    def record_size_bytes(self) -> int:
+        """`record_size` as a number. Raises ValueError."""
+        return read_size(self.record_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,17 @@ class ParsedFlags:
     faults: tuple[DocumentError, ...] = ()
     warnings: tuple[DocumentError, ...] = ()
     without_effect: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_size(text: str) -> int:
+    """A size such as `256MiB`, `256Mi` or `1000000`, in bytes. Raises ValueError."""
+    try:
+        size = parse_quantity(text.strip().removesuffix("B")).value()
+    except QuantityError:
+        size = 0
+    if size <= 0:
+        raise ValueError(f"{text!r} is no size")
+    return size
 
 
 def parse_flags(argv: Sequence[str]) -> ParsedFlags:
@@ -211,6 +230,10 @@ def _node_faults(node: NodeFlags) -> list[DocumentError]:
     if node.device_plugin_wait_duration_ns < 0:
         hint = "write a duration such as 10m, or 0 for no wait"
         faults.append(DocumentError("--device-plugin-wait-duration", "must not be negative", hint))
+    try:
+        _ = node.record_size_bytes
+    except ValueError as error:
+        faults.append(DocumentError("--record-size", str(error), f"write a size, such as {NodeFlags().record_size}"))
     addresses = [part.strip() for part in node.node_ip.split(",")] if node.node_ip else []
     families = []
     for address in addresses:

@@ -115,6 +115,8 @@ OWN = (
         "how long a pod waits for a device plugin that this node had and that is not here; 0: it fails at once",
         "device_plugin_wait_duration_ns",
     ),
+    _own("record", FlagKind.TEXT, EXTRA, "directory for a record of all that reaches the agent, for actorlet replay"),
+    _own("record-size", FlagKind.TEXT, EXTRA, "what the record may take on the disk; the oldest goes first"),
     _own("pod-logs-dir", FlagKind.TEXT, EXTRA, "directory of the logs of pods", configures=True),
     _own("version", FlagKind.VERSION, OTHER, "print the version and end"),
     _own("help", FlagKind.SWITCH, OTHER, "print this and end"),

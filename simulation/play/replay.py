@@ -11,6 +11,7 @@ from typing import Any
 
 from actors.kernel.cell import Cell
 from actors.kernel.inspection import ActorState, look_at, look_closely
+from actors.kernel.simulated_dispatcher import EPOCH_WALL_NS
 from simulation.node.simulated_node import SimulatedNode
 from simulation.play.play import Play
 from simulation.play.saved_run import SavedRun
@@ -47,6 +48,21 @@ class Replay:
     def now_ns(self) -> int:
         return self.play.world.now_ns()
 
+    @property
+    def began_wall_ns(self) -> int:
+        """The time of day at which every simulation begins, in ns since 1970."""
+        return EPOCH_WALL_NS
+
+    @property
+    def done(self) -> bool:
+        """Whether it was played to its end."""
+        return self.play.done
+
+    def found(self) -> str:
+        """What was found so far, for people; empty for nothing."""
+        is_violated = self.finding() in (Finding.SAME, Finding.OTHERWISE)
+        return f"violated: {self.saved.violated.invariant}" if is_violated else ""
+
     def next(self, steps: int = 1, *, go_on: Callable[[], bool] = lambda: True) -> None:
         """Play so many more turns of actors."""
         until = self.step + steps
@@ -62,7 +78,7 @@ class Replay:
             self.play.advance(min(SECOND_NS, ns - self.now_ns))
         self._flush()
 
-    def until_violated(self, *, go_on: Callable[[], bool] = lambda: True) -> None:
+    def until_found(self, *, go_on: Callable[[], bool] = lambda: True) -> None:
         """Play until the saved invariant is violated, or to the end."""
         self._move(lambda: self.finding() is Finding.NOT_YET and go_on())
 
@@ -101,6 +117,10 @@ class Replay:
         """The pods of the API, by namespace and name."""
         found = [version.object for version in self.play.world.server.store.of["pods"].all()]
         return tuple(sorted(found, key=lambda pod: (pod["metadata"]["namespace"], pod["metadata"]["name"])))
+
+    def uids_of(self, name: str) -> frozenset[str]:
+        """The UIDs of the pods with that part in their names."""
+        return frozenset(pod["metadata"]["uid"] for pod in self.pods() if name in pod["metadata"]["name"])
 
     def look_at(self, actor: str) -> ActorState | None:
         """One actor in detail, by its full name; None when it does not exist."""

@@ -19,7 +19,7 @@ import msgspec
 
 from actors.kernel.dispatcher import Lane, LaneReport
 from actors.kernel.promise import Pending, Promise
-from actors.kernel.recorded.entries import CalledBack, Called, EffectDone, Ended, EndedAtOnce, Entry
+from actors.kernel.recorded.entries import Called, CalledBack, EffectDone, Ended, EndedAtOnce, Entry
 from actors.kernel.ref import ActorRef
 from actors.kernel.turns import Rank
 

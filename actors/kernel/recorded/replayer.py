@@ -27,8 +27,8 @@ from actors.kernel.recorded.differences import Difference, DifferenceKind, align
 from actors.kernel.recorded.edges import CANCEL, Sited, attribute_site, call_site, is_function, lane_site
 from actors.kernel.recorded.entries import (
     Began,
-    CalledBack,
     Called,
+    CalledBack,
     ClockSet,
     Closed,
     Deed,
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 ASKED_TURNS = 100
-"""An actor that waits for something answers nobody; give it so many turns."""
+"""So many turns are given to let an actor answer a question. One that waits for something answers nobody."""
 
 
 class NotRecordedError(KernelError):
@@ -155,6 +155,11 @@ class ReplayedDispatcher(Dispatcher):
         self.actor = ""
         return Taken(self.steps, head, deeds)
 
+    def next_ns(self) -> int:
+        """When the next step is due, in ns; the time of the last one at the end."""
+        head: Any = self._next
+        return getattr(head, "now_ns", self._now_ns)
+
     def _takes(self, step: Step) -> bool:
         """Take a step. False when it cannot be taken now."""
         if isinstance(step, Turn):
@@ -231,24 +236,6 @@ class ReplayedDispatcher(Dispatcher):
             if cell is None:
                 return None
         return cell
-
-    def ask(self, cell: Any, question: Any) -> Any:
-        """The answer of an actor to a question that the record does not have; None without one.
-
-        It takes turns beyond the record: its calls and messages go nowhere.
-        """
-        future: AskFuture[Any] = AskFuture()
-        future.bind(self)
-        self._is_asking = True
-        cell.post(question, future)
-        for _ in range(ASKED_TURNS):
-            if future.done() or self._ready.pop(cell.path, None) is None:
-                break
-            cell.run(1)
-        self._is_asking = False
-        self._calls.clear()
-        self._sends = []
-        return future.get(timeout=0) if future.done() else None
 
     # --- calls of actors --------------------------------------------------------------------------------------------
 
@@ -349,6 +336,19 @@ class ReplayedDispatcher(Dispatcher):
         return ()
 
     def wait_until_done(self, pending: Pending[Any], timeout_ns: int | None) -> bool:
+        """Let actors answer a question that the record does not have.
+
+        They take turns beyond the record, in which no time passes and whose calls and messages go nowhere. So play no
+        further afterwards.
+        """
+        self._is_asking = True
+        for _ in range(ASKED_TURNS):
+            if pending.done() or not self._ready:
+                break
+            self._ready.pop(next(reversed(self._ready))).run(1)
+        self._is_asking = False
+        self._calls.clear()
+        self._sends = []
         return pending.done()
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
 """`Turn`: pods whose cgroups one call on a lane makes, one after the other.
 
 Two threads use it. The lane takes the next group when it is done with the one before, and says what it has made. The
-actor answers those that are made; what it sees of the lane's work it observes, for records. When the turn is slow, it takes back all that the lane has not begun, so that only
-the pod whose cgroup hangs has to wait. Each step is one operation of a deque, so no lock is needed.
+actor answers those that are made. When the turn is slow, it takes back all that the lane has not begun, so that only
+the pod whose cgroup hangs has to wait. Each step is one operation of a deque, so no lock is needed. What the actor sees
+of the lane's work, it observes: records need that.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import io
 import os
 import shlex
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from cli.replay.command import main
 from cli.replay.steps import Stepper
 from cli.simulate.command import main as simulate
 from cli.simulate.play_watch import Interrupt, interruptible
+from simulation.play.replay import Replay
 from simulation.play.saved_run import read_saved_run
 
 IMPOSSIBLE = """\
@@ -106,7 +108,7 @@ def test_an_interactive_replay_goes_step_by_step(
 def conversed(saved: str, words: str) -> tuple[Stepper, list[str]]:
     """The stepper after these words, and what it printed."""
     told: list[str] = []
-    stepper = Stepper(read_saved_run(Path(saved).read_bytes()), Interrupt(), lines=3, out=told.append)
+    stepper = Stepper(partial(Replay, read_saved_run(Path(saved).read_bytes())), Interrupt(), lines=3, out=told.append)
     stepper.converse(io.StringIO(words))
     return stepper, told
 
@@ -132,11 +134,13 @@ def test_going_back_shows_the_same_once_more(saved: str):
 
 def test_a_trace_has_each_line_once_although_it_was_played_twice(saved: str):
     lines: list[str] = []
-    stepper = Stepper(read_saved_run(Path(saved).read_bytes()), Interrupt(), lines=3, out=lambda _: None)
+    stepper = Stepper(
+        partial(Replay, read_saved_run(Path(saved).read_bytes())), Interrupt(), lines=3, out=lambda _: None
+    )
     stepper.also_told = lines.append
     stepper.converse(io.StringIO("until 60\nback 30\nuntil 80\n"))
     straight: list[str] = []
-    other = Stepper(read_saved_run(Path(saved).read_bytes()), Interrupt(), lines=3, out=lambda _: None)
+    other = Stepper(partial(Replay, read_saved_run(Path(saved).read_bytes())), Interrupt(), lines=3, out=lambda _: None)
     other.also_told = straight.append
     other.converse(io.StringIO("until 80\n"))
     assert lines == straight != []
@@ -177,7 +181,7 @@ def test_an_interrupt_ends_the_current_move_of_an_interactive_replay(saved: str)
             os.kill(os.getpid(), signal.SIGINT)
 
     with interruptible(interrupt):
-        stepper = Stepper(read_saved_run(Path(saved).read_bytes()), interrupt, lines=1, out=out)
+        stepper = Stepper(partial(Replay, read_saved_run(Path(saved).read_bytes())), interrupt, lines=1, out=out)
         stepper.converse(io.StringIO("next\nnext\nnext\n"))
     assert [line.split()[2] for line in told if line.startswith("-- step")] == ["1,", "2,", "3,"]
 

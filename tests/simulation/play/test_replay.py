@@ -41,7 +41,7 @@ def lines_of(run: SavedRun) -> tuple[Replay, list[str]]:
 
 def test_it_fails_again_message_by_message(run: SavedRun):
     replay, lines = lines_of(run)
-    replay.until_violated()
+    replay.until_found()
     assert replay.finding() is Finding.SAME
     assert replay.step == run.step
     assert replay.now_ns == run.violated.at_ns
@@ -86,21 +86,21 @@ def test_replaying_until_a_time_includes_everything_at_that_time(run: SavedRun):
 
 def test_a_replay_can_be_stopped_at_a_step(run: SavedRun):
     replay, _ = lines_of(run)
-    replay.until_violated(go_on=lambda: replay.step < 10)
+    replay.until_found(go_on=lambda: replay.step < 10)
     assert replay.step == 10
 
 
 def test_another_hash_or_step_is_another_code(run: SavedRun):
     for other in (replace(run, trace_hash="0" * 32), replace(run, step=run.step + 1)):
         replay, _ = lines_of(other)
-        replay.until_violated()
+        replay.until_found()
         assert replay.finding() is Finding.OTHERWISE
 
 
 def test_a_failure_that_is_mended_is_gone(run: SavedRun):
     mended = replace(run.scenario, pods=tuple(replace(mix, starts_within=None) for mix in run.scenario.pods))
     replay, _ = lines_of(replace(run, scenario=mended))
-    replay.until_violated()
+    replay.until_found()
     assert replay.play.done
     assert replay.finding() is Finding.GONE
 

@@ -26,6 +26,7 @@ from actors.images.provider_cache import NO_ACCOUNT, Account, ProviderCache, ann
 from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, SoleMessage, handles, outcome_of, part
 from actors.messages.images import FindCredentials, ProvidedCredential, ProviderCredentials
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
+from actors.model.secret_digests import SECRET_DIGEST
 from config.api.resources import SERVICE_ACCOUNTS
 from config.credentials.docker_config import Entries, credentials_for
 from config.credentials.image_providers import ImageProvider
@@ -252,7 +253,8 @@ class ImageCredentialsActor(Actor):
             return
         lookup.token = message.token
         if lookup.provider.token.by_token:
-            lookup.account = msgspec.structs.replace(lookup.account, token=token_digest(message.token))
+            digest = self.observe(SECRET_DIGEST, lambda: token_digest(message.token))
+            lookup.account = msgspec.structs.replace(lookup.account, token=digest)
             if self._is_cached(lookup):
                 return
         self._queue(lookup)

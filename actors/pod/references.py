@@ -31,6 +31,7 @@ from actors.messages.references import (
 )
 from actors.model.pull_records import PullSecret, credential_hash
 from actors.model.refusal import ContainerRefusedError
+from actors.model.secret_digests import SECRET_DIGEST
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
 from actors.pod.view import PodView, Question
@@ -341,11 +342,16 @@ class PodReferences:
         self._said = missing
         every = tuple(entry for _, of_secret in entries for entry in of_secret)
         whose = tuple(
-            SecretCredential(each, _pull_secret(secret, each))
+            SecretCredential(each, self._pull_secret(secret, each))
             for secret, of_secret in entries
             for each in credentials_for(image, of_secret)
         )
         return PullCredentials(credentials_for(image, every), whose)
+
+    def _pull_secret(self, secret: Secret, credential: Credential) -> PullSecret:
+        meta = secret.metadata
+        told: str = self._view.observe(SECRET_DIGEST, lambda: credential_hash(credential))
+        return PullSecret(meta.uid, meta.namespace, meta.name, told)
 
     def runtime_handler(self, pod: Pod) -> str | None:
         """The handler that is to make the sandbox; None: wait. Raises ContainerRefusedError."""
@@ -418,8 +424,3 @@ def _entries_of(refs: tuple[ObjectRef, ...], read: ObjectsRead) -> _EntriesAndMi
         except (DocumentError, DockerConfigError):
             missing.append(ref.name)
     return entries, tuple(missing)
-
-
-def _pull_secret(secret: Secret, credential: Credential) -> PullSecret:
-    meta = secret.metadata
-    return PullSecret(meta.uid, meta.namespace, meta.name, credential_hash(credential))

@@ -215,6 +215,10 @@ class PodView:
         rank = Rank.FIRST if self.pod is not None and is_critical(self.pod) else Rank.NORMAL
         return self._disk.submit(self.uid, call, *args, deadline_ns=deadline_ns, rank=rank)
 
+    def observe(self, what: str, look: Callable[[], T]) -> T:
+        """See `Actor.observe`."""
+        return self._worker.observe(what, look)
+
     def seen(self) -> ObservedPod:
         """The picture after the last look and the calls since."""
         picture, unstarted = self._observer.picture(), self.start_lives.unstarted

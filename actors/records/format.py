@@ -30,6 +30,7 @@ from actors.kernel.recorded.entries import (
     TimersFired,
     Turn,
 )
+from actors.model.secret_digests import SECRET_DIGEST
 from actors.records.secrets import SecretKeeper
 from actors.records.values import ValueReader, ValueWriter
 from actors.records.written import checksum, label, packed, words
@@ -38,6 +39,7 @@ FORMAT = 1
 REPEATED_AT_LEAST_BYTES = 64
 """A shorter value is written again."""
 _SEPARATOR = b"\0"
+_SECRET_DIGEST = f"observed {SECRET_DIGEST}"
 _ENDED = {Ended.VALUE: 0, Ended.RAISED: 1, Ended.PENDING: 2, Ended.HANDLE: 3}
 _ENDED_BY = {number: ended for ended, number in _ENDED.items()}
 
@@ -150,6 +152,9 @@ class EntryEncoder:
             case Turn():
                 return ["T", self._since(entry.now_ns), entry.path, entry.turns]
             case Called():
+                if entry.site == _SECRET_DIGEST and isinstance(entry.value, str | bytes):
+                    value_of = entry.value
+                    self._secrets.learn(value_of if isinstance(value_of, bytes) else value_of.encode())
                 done = deed((entry.arguments, entry.named) if entry.named else entry.arguments)
                 ended = _ENDED[entry.ended]
                 is_value = entry.ended in (Ended.VALUE, Ended.RAISED)

@@ -22,6 +22,7 @@ import msgspec
 
 from actors.cluster.token_rules import Token
 from actors.messages.references import CredentialBundle
+from actors.model.pull_records import PullSecret
 from config.credentials.docker_config import Credential
 from config.objects import Secret
 from config.objects.authentication import TokenRequest
@@ -212,6 +213,7 @@ _FINDERS: Mapping[type, Callable[[Any], Iterator[bytes]]] = {
     TokenRequest: _of_token_request,
     Credential: _of_credential,
     AuthConfig: _of_auth,
+    PullSecret: lambda secret: iter((secret.credential_hash.encode(),)),
     PodKey: lambda key: iter((key.private,)),
     CredentialBundle: lambda bundle: iter((bundle.key,)),
     Token: lambda token: iter((token.text.encode(),)),

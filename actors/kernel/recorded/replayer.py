@@ -4,9 +4,9 @@ The same actors are made again. Then each step of the record is taken: its time 
 what came from outside comes again. Capabilities are answered from the record. So actors of the same code do the same,
 and each call and message of a step is compared with the record's.
 
-A difference is told to `differ`, and the replay goes on from what the record says: a call with other arguments gets the
-recorded answer, and an actor without a reason for its recorded turn gets none. A call that the record does not have gets
-the last answer to such a call, or never one. So the first difference is exact, and later ones may follow from it.
+A difference is told to `differ`, and the replay goes on from what the record says. A call with other arguments gets the
+recorded answer, and an actor without a reason for its recorded turn gets none. A call that the record does not have
+gets the last answer to such a call, or never one. So the first difference is exact, and later ones may follow from it.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ of the lane's work, it observes: records need that.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
+from actors.kernel.actor import Observe, look_only
 from actors.messages.admission import MakeCgroup
 from actors.resources.cgroups.operations import PodGroup, PodGroupMade
 
@@ -28,7 +28,7 @@ class Turn:
         groups: Iterable[PodGroup],
         began_ns: int,
         slow: bool,
-        observe: Callable[[str, Callable[[], Any]], Any],
+        observe: Observe = look_only,
     ) -> None:
         self.began_ns = began_ns
         self.slow = slow

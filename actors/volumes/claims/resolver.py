@@ -21,6 +21,7 @@ from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, SoleM
 from actors.messages.claims import ClaimsChanged, ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
 from actors.messages.plugins import AskDriverAgain
 from actors.messages.references import RequestToken, TokenIssued, TokenRefused
+from actors.model.secret_digests import SECRET_DIGEST
 from actors.volumes.claims import csi_rules
 from actors.volumes.claims.csi_rules import DriverRules, IssuedToken
 from actors.volumes.claims.growth import growth_patch
@@ -290,7 +291,8 @@ class ClaimResolverActor(Actor):
         spec = msgspec.structs.replace(spec, material=material)
         # requiresRepublish: a new version each time makes the reconciler call the driver again.
         again = self._walk.number if rules.republish else 0
-        return msgspec.structs.replace(spec, version=digest_of(spec, again, self._growths))
+        version = self.observe(SECRET_DIGEST, lambda: digest_of(spec, again, self._growths))
+        return msgspec.structs.replace(spec, version=version)
 
     def _refresh_wall_ns(self, walk: _Walk) -> int:
         """When to resolve again without a reported change; 0 for never."""

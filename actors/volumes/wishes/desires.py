@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from actors.kernel.actor import Observe, look_only
 from actors.messages.claims import VolumeWait
+from actors.model.secret_digests import SECRET_DIGEST
 from actors.volumes.actual import SET_UP, VolumeProblem
 from actors.volumes.contexts import NO_CONTEXT, ContextRules, context_of
 from actors.volumes.desired import DesiredVolume
@@ -23,18 +25,20 @@ NOT_RESOLVED = "what it stands for is not known yet"
 
 
 class Desires:
-    """Makes the desired volumes of a pod from what was gathered, one after the other."""
+    """Makes the desired volumes of a pod from what was gathered, one after the other. `observe`: that of the actor."""
 
     def __init__(
         self,
         gathered: GatheredContents,
         locate: Callable[[str, VolumeSpec], LocatedVolume],
         contexts: ContextRules | None = None,
+        observe: Observe = look_only,
     ) -> None:
         self._pod = pod = gathered.pod
         self._gathered = gathered
         self._locate = locate
         self._contexts = contexts
+        self._observe = observe
         self._unknown = {pod.spec.volumes[index].name: key for index, key in unknown_sources(pod).items()}
         self._claimed = frozenset(claimed_volumes(pod))
         self._digests: dict[bytes, bytes] = {}
@@ -57,7 +61,8 @@ class Desires:
             # The bare spec is from this version of the pod, so its field path is the right one.
             spec = msgspec.structs.replace(resolved, field_path=bare.field_path)
         if content is not None and content.files is not None:
-            version = digest_of(content.files, self._digests)
+            files = content.files
+            version = self._observe(SECRET_DIGEST, lambda: digest_of(files, self._digests))
             spec = msgspec.structs.replace(spec, payload=FrozenMap(content.files), version=version)
         context = NO_CONTEXT if self._contexts is None else context_of(self._pod, spec, self._contexts)
         if context.fault and context.must:

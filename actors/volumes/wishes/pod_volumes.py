@@ -235,7 +235,7 @@ class PodVolumesActor(Actor):
         doubtful = before.open if before is not None else _NONE
         self._refers, self._refresh_wall_ns = gathered.refers, gathered.refresh_wall_ns
         contents = PodContents(pod, gathered.answers, sources.limit_bytes)
-        desires = Desires(gathered, self._tools.volumes.locate, sources.contexts)
+        desires = Desires(gathered, self._tools.volumes.locate, sources.contexts, self.observe)
         batch: list[DesiredVolume] = []
         for number, bare in enumerate(specs_of(pod), 1):
             content = await self._content_of(bare.name, contents) if bare.name in contents.names() else None

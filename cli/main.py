@@ -40,8 +40,9 @@ COMMANDS: Mapping[str, Command] = {
         "cli.simulate.command", "thousands of pods in a world of virtual time, with faults; what must hold"
     ),
     "replay": Command(
-        "cli.replay.command", "a failure that simulate has saved, again: to any step, with a look at any actor"
+        "cli.replay.command", "a failure that simulate has saved, or the record of a node, again: to any step"
     ),
+    "rehearse": Command("cli.rehearse.command", "the record of a node, played with another version: what differs"),
     "simulate-cluster": Command(
         "cli.simulated.cluster", "a simulated cluster on loopback, for tests in any language: nodes, time, faults"
     ),

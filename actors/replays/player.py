@@ -42,6 +42,11 @@ class RunPlayer:
         """Take one step; None at the end of the record."""
         return self.dispatcher.step()
 
+    def play_while_alive(self) -> None:
+        """Play to the end of the agent: before its actors are told to stop."""
+        while not self.dispatcher.stops_next() and self.step() is not None:
+            pass
+
     @property
     def steps(self) -> int:
         return self.dispatcher.steps

@@ -95,8 +95,7 @@ class RecordReplay:
         """The UIDs of the pods with that part in their names, in the whole run. The first call plays all of it."""
         if self._uids is None:
             other = RunPlayer(self.run, lambda _: None)
-            while other.step() is not None:
-                pass
+            other.play_while_alive()
             self._uids = {}
             for pod in other.node.known_pods():
                 self._uids.setdefault(f"{pod.namespace}/{pod.name}", []).append(pod.uid)

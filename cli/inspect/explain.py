@@ -1,6 +1,7 @@
 """`actorlet explain POD`: what happened to a pod, why it is not Running, and what comes next.
 
 Asked of the agent that runs on this machine, at its local endpoint. `--what-if FILE` asks of a pod that is not there.
+`--from DIR --at TIME` asks of a moment of a record.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from rich.table import Table
 from cli.file_errors import why
 from cli.inspect.explanation import Explanation, happened_rows, headline, next_lines, notes_of
 from cli.inspect.local_views import EXPLAIN, WHAT_IF
+from cli.inspect.pod_choice import NoSuchPodError
 from cli.inspect.pods import answer_of, question_parser
 from cli.inspect.what_if import REFUSES, WhatIf, lines_of
 from cli.printing import complain, say, say_json
@@ -34,7 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         "pod", metavar="POD", nargs="?", help="a name, namespace/name or UID; of pods that are gone as well"
     )
     what.add_argument("--what-if", metavar="FILE", help="a manifest: would the node take this pod now? - for stdin")
+    parser.add_argument("--from", dest="record", metavar="DIR", help="a record of the agent, instead of the agent")
+    parser.add_argument("--at", metavar="TIME", help="of --from: when, as 03:00 (UTC); default: at the end")
     options = parser.parse_args(argv)
+    if options.at is not None and options.record is None:
+        parser.error("--at needs --from, a record")
+    if options.record is not None:
+        return _from_record(options)
     if options.what_if is not None:
         return _what_if(options)
     answer = answer_of(options, EXPLAIN + quote(options.pod))
@@ -44,6 +52,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         say_json(answer.body)
         return 0
     show(msgspec.json.decode(answer.body, type=Explanation))
+    return 0
+
+
+def _from_record(options: argparse.Namespace) -> int:
+    """Exit status 2 if the record cannot be read, or has not that time."""
+    # Here: whoever asks a running agent needs no replay.
+    from cli.inspect.recorded_moment import explanation_from
+
+    if options.what_if is not None:
+        complain("actorlet: --what-if asks a running agent, and no record")
+        return 2
+    try:
+        told = explanation_from(options.record, options.pod, options.at)
+    except NoSuchPodError as error:
+        complain(f"actorlet: {error}")
+        return 1
+    except (ValueError, OSError) as error:
+        complain(f"actorlet: {why(error)}")
+        return 2
+    if options.output == "json":
+        say_json(msgspec.json.encode(told))
+    else:
+        show(told)
     return 0
 
 

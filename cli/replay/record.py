@@ -17,8 +17,8 @@ from actors.records.folder import NoRecordError, RecordedRun, runs_in
 from actors.records.format import FormatError
 from actors.replays.record_replay import RecordReplay, brief
 from cli.file_errors import why
+from cli.moments import shown
 from cli.printing import complain, say
-from cli.replay.moments import shown
 from cli.replay.steps import Stepper, UnknownActorError
 from cli.simulate.play_watch import Interrupt, interruptible, silence
 from cli.simulate.report import of

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TextIO, TypeVar
 
 from actors.kernel.inspection import ActorState
+from cli.moments import is_moment, wall_ns_of
 from cli.printing import prompt, say
 from cli.replay.actor_state import state_lines
-from cli.replay.moments import is_moment, wall_ns_of
 from cli.simulate.play_watch import Interrupt, listen
 from cli.simulate.report import of
 from cli.simulate.run_story import state_of

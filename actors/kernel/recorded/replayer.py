@@ -160,6 +160,10 @@ class ReplayedDispatcher(Dispatcher):
         head: Any = self._next
         return getattr(head, "now_ns", self._now_ns)
 
+    def stops_next(self) -> bool:
+        """Whether the next step tells all actors to stop."""
+        return isinstance(self._next, StopCame) and not self._next.path.strip("/")
+
     def _takes(self, step: Step) -> bool:
         """Take a step. False when it cannot be taken now."""
         if isinstance(step, Turn):

@@ -17,7 +17,7 @@ from time import perf_counter, process_time
 
 import psutil
 
-from cli.simulate.play_watch import silence
+from cli.silence import silence
 from runtime.io.rings import few_collections
 from simulation.play.play import Play
 from simulation.scenarios.scenario import lasting, library_scenario, with_pods

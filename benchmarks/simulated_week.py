@@ -26,7 +26,7 @@ import psutil
 
 from benchmarks.agent_tables import live_objects, tables
 from benchmarks.soak_report import Measure, judged, page, plots
-from cli.simulate.play_watch import silence
+from cli.silence import silence
 from runtime.io.rings import few_collections
 from simulation.play.play import Play
 from simulation.scenarios.pods import ContainerMix, PodMix, VolumeMix

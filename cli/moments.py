@@ -1,4 +1,7 @@
-"""Moments of a run as people write them: `03:00`, `03:00:12.5`, `2026-11-29T03:00:12Z`. Pure. Times are UTC."""
+"""Moments of a run as people write them: `03:00`, `03:00:12.5`, `2026-11-29T03:00:12Z`.
+
+Pure. Times are UTC.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ def is_moment(text: str) -> bool:
 
 
 def wall_ns_of(text: str, began_wall_ns: int) -> int:
-    """The moment, in ns since 1970. A time of day is the first one since `began_wall_ns`. Raises ValueError."""
+    """The moment, in ns since 1970.
+
+    A time of day is the first one since `began_wall_ns`. Raises ValueError.
+    """
     moment = _moment(text)
     if moment is not None:
         return _ns(moment - _EPOCH)

@@ -29,9 +29,10 @@ Trace = Callable[[int, str, str, str], None]
 
 
 Tap = Callable[[Any, Any, Any, Any], bool]
-"""Called before a message goes into a mailbox: (receiving cell, sending cell or None, message, future of an `ask`).
+"""Called before a message goes into a mailbox.
 
-True: the tap has taken the message, and delivers it itself later. A stop is such a message, too.
+It gets the receiving cell, the sending one or None, the message, and the future of an `ask`. True: the tap has taken
+the message, and delivers it itself later. A stop is such a message, too.
 """
 
 

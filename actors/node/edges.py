@@ -42,7 +42,7 @@ def recorded(capabilities: NodeCapabilities, edge: Callable[[Any, str], Any]) ->
         if not line:
             made[field] = edge(getattr(capabilities, field), name)
         else:
-            lines = made.get(field, capabilities.api)
+            lines: ApiLines = made.get(field, capabilities.api)
             made[field] = replace(lines, **{line: edge(getattr(lines, line), name)})
     return replace(capabilities, **made)
 
@@ -50,13 +50,13 @@ def recorded(capabilities: NodeCapabilities, edge: Callable[[Any, str], Any]) ->
 def replayed(names: Iterable[str], edge: Callable[[str], Any]) -> NodeCapabilities:
     """Capabilities that answer from a record. `edge` makes one of its name."""
     made: dict[str, Any] = {"meters": Meters(alone=True)}
-    lines: dict[str, Any] = {}
+    edges: dict[str, Any] = {}
     for name in names:
         field, _, line = name.partition(".")
         if line:
-            lines[line] = edge(name)
+            edges[line] = edge(name)
         else:
             made[field] = edge(name)
-    if lines:
-        made[_API] = ApiLines(**lines)
+    if edges:
+        made[_API] = ApiLines(**edges)
     return NodeCapabilities(**made)

@@ -83,7 +83,10 @@ Edges = Callable[[NodeCapabilities], NodeCapabilities]
 
 
 class NodeAgent:
-    """See the module. `start` once, `stop` once. `edges`: those of a record or a replay; None without either."""
+    """See the module.
+
+    `start` once, `stop` once. `edges`: those of a record or a replay; None without either.
+    """
 
     def __init__(
         self, dispatcher: Dispatcher, plan: NodePlan, capabilities: NodeCapabilities, edges: Edges | None = None

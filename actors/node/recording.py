@@ -1,4 +1,6 @@
-"""Records a node: `NodeRecorder`. Made before the node's agent, which it gives its dispatcher and edges.
+"""Records a node: `NodeRecorder`.
+
+Made before the node's agent, which it gives its dispatcher and edges.
 
 recorder = NodeRecorder(ring, PoolDispatcher(1), plan, about, draw())
 node = NodeAgent(recorder.dispatcher, plan, capabilities, recorder.edges)

@@ -1,4 +1,6 @@
-"""The entries of a record as bytes, and back. `docs/reference/record-format.md` is the page for other readers.
+"""The entries of a record as bytes, and back.
+
+`docs/reference/record-format.md` is the page for other readers.
 
 A payload is a MessagePack array of entries. An entry is an array: a letter, then its fields. Steps have the time since
 the entry before that has one, in ns. Values are bytes (`values`), what actors did is MessagePack (`written`). Long ones

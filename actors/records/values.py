@@ -17,11 +17,12 @@ import enum
 import importlib
 import io
 import pickle
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
-from msgspec._utils import rebuild
+from msgspec._utils import rebuild  # type: ignore[attr-defined]  # what msgspec pickles its own structs with
 
 from actors.kernel.promise import Promise
 from actors.kernel.recorded.edges import Edge
@@ -120,7 +121,7 @@ class _Reducers(Mapping[Any, Any]):
         return rebuild, (kind, {name: getattr(value, name) for name in kind.__struct_fields__})
 
 
-_FUNCTIONS = (type(lambda: None), type(len), type(io.StringIO().read), type(x for x in ()))
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType)
 
 
 def _opaque(value: Any) -> Any:
@@ -147,7 +148,10 @@ _PACK = msgspec.msgpack.Encoder(enc_hook=_pack_other)
 
 
 class ValueWriter:
-    """Writes values. `seen` gets each object of the API, each message of the runtime and each other struct."""
+    """Writes values.
+
+    `seen` gets each object of the API, each message of the runtime and each other struct.
+    """
 
     def __init__(self, seen: Callable[[Any], object]) -> None:
         self._reducers = _Reducers(seen)

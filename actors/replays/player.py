@@ -18,7 +18,10 @@ from actors.records.values import UnreadableValueError, ValueReader
 
 
 class RunPlayer:
-    """See the module. `differ` is told of each difference. Raises NoRecordError for a run that cannot be played."""
+    """See the module.
+
+    `differ` is told of each difference. Raises NoRecordError for a run that cannot be played.
+    """
 
     def __init__(self, run: RecordedRun, differ: Callable[[Difference], object]) -> None:
         if not run.has_begin:
@@ -72,8 +75,9 @@ class RunPlayer:
         """The reference of an actor that the record names. One that is gone keeps its last one."""
         cell = self.dispatcher.find(path) if self.dispatcher.root is not None else None
         if cell is not None:
-            self._refs[path] = cell.ref
-            return cell.ref
+            found: ActorRef = cell.ref
+            self._refs[path] = found
+            return found
         known = self._refs.get(path)
         if known is None:
             raise UnreadableValueError(f"the record names the actor {path}, which does not exist now")

@@ -1,4 +1,7 @@
-"""`RecordReplay`: a recorded run, played as far and in as small steps as wanted, with views of its actors."""
+"""`RecordReplay`: a recorded run, played as far and in as small steps as wanted.
+
+Its actors can be looked at.
+"""
 
 from __future__ import annotations
 
@@ -88,11 +91,17 @@ class RecordReplay:
         return self._last
 
     def pods(self) -> tuple[dict[str, Any], ...]:
-        """The pods with their published status, as JSON data. Plays the record again up to here, to ask for them."""
+        """The pods with their published status, as JSON data.
+
+        Plays the record again up to here, to ask for them.
+        """
         return tuple(to_builtins(pod) for pod in self.here().node.pods())
 
     def uids_of(self, name: str) -> frozenset[str]:
-        """The UIDs of the pods with that part in their names, in the whole run. The first call plays all of it."""
+        """The UIDs of the pods with that part in their names, in the whole run.
+
+        The first call plays all of it.
+        """
         if self._uids is None:
             other = RunPlayer(self.run, lambda _: None)
             other.play_while_alive()

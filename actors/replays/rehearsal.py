@@ -47,7 +47,10 @@ def kind_of(difference: Difference) -> DecisionKind:
 
 @dataclass(slots=True)
 class Decision:
-    """Differences that are alike. `first` is the earliest; `run` counts agents from 1; `times`: how many there are."""
+    """Differences that are alike.
+
+    `first` is the earliest; `run` counts agents from 1; `times`: how many there are.
+    """
 
     kind: DecisionKind
     what: str
@@ -57,7 +60,10 @@ class Decision:
 
 
 class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the table of expected differences. `kind` and `what` are patterns as of a shell; `why` is for people."""
+    """A row of the table of expected differences.
+
+    `kind` and `what` are patterns as of a shell; `why` is for people.
+    """
 
     what: str
     kind: str = "*"

@@ -1,4 +1,7 @@
-"""The steps of a record as lines: `<ns> <who> <what> <outcome>`, as the traces of simulations have them. Pure."""
+"""The steps of a record as lines: `<ns> <who> <what> <outcome>`, as the traces of simulations have them.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ RESULT_AT_MOST = 160
 
 
 def lines_of(taken: Taken, began_ns: int, sites: dict[int, str]) -> Iterator[str]:
-    """The step and what was done in it. `sites`: the calls that have begun each effect; it is kept up to date."""
+    """The step and what was done in it.
+
+    `sites`: the calls that have begun each effect; it is kept up to date.
+    """
     step = taken.step
     at = step.now_ns - began_ns
     who = step.path if isinstance(step, Turn) else OUTSIDE

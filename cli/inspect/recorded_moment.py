@@ -8,7 +8,7 @@ from actors.replays.record_replay import RecordReplay
 from cli.inspect.explanation import Explanation
 from cli.inspect.local_views import explanation
 from cli.moments import shown, wall_ns_of
-from cli.simulate.play_watch import silence
+from cli.silence import silence
 
 
 def explanation_from(folder: str, pod: str, at: str | None) -> Explanation:

@@ -1,1 +1,1 @@
-"""`actorlet rehearse`: play the record of a node with another version, and see what it decides otherwise."""
+"""`actorlet rehearse`: play the record of a node with another version, and see what differs."""

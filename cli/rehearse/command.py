@@ -1,4 +1,4 @@
-"""`actorlet rehearse DIR`: plays the record of a node with this version, or another, and lists what differs.
+"""`actorlet rehearse DIR`: plays the record of a node with a version, and lists what differs.
 
 Exit status 1: a decision differs that no row of `--expected` names. 0: none. 2: the record, the table or the version
 cannot be read. 130: interrupted.
@@ -27,7 +27,8 @@ from cli.file_errors import why
 from cli.main import own_version
 from cli.moments import shown
 from cli.printing import complain, say, say_json
-from cli.simulate.play_watch import Interrupt, interruptible, silence
+from cli.silence import silence
+from cli.simulate.play_watch import Interrupt, interruptible
 from cli.simulate.report import of
 from runtime.io.rings import few_collections
 

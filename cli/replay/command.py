@@ -22,7 +22,8 @@ from cli.main import own_version
 from cli.printing import complain, say
 from cli.replay.record import replay_record
 from cli.replay.steps import Stepper, UnknownActorError, parse_until
-from cli.simulate.play_watch import Interrupt, interruptible, silence
+from cli.silence import silence
+from cli.simulate.play_watch import Interrupt, interruptible
 from cli.simulate.report import of
 from cli.simulate.trace_file import TraceFile
 from cli.simulate.trace_lines import readable, seconds

@@ -1,4 +1,4 @@
-"""`actorlet replay DIR`: plays the record of a node's agents again, and compares what they do with what they did.
+"""`actorlet replay DIR`: plays a node's agents again, and compares what they do with the record.
 
 Exit status 1: something differs. 0: all is as recorded, to the end or to where it was stopped. 2: the record cannot be
 read. 130: interrupted.
@@ -20,7 +20,8 @@ from cli.file_errors import why
 from cli.moments import shown
 from cli.printing import complain, say
 from cli.replay.steps import Stepper, UnknownActorError
-from cli.simulate.play_watch import Interrupt, interruptible, silence
+from cli.silence import silence
+from cli.simulate.play_watch import Interrupt, interruptible
 from cli.simulate.report import of
 from cli.simulate.trace_file import TraceFile
 from cli.simulate.trace_lines import readable, seconds

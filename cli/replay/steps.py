@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TextIO, TypeVar
 
@@ -134,7 +134,7 @@ class Steppable(Protocol):
     def last_turn(self) -> str:
         """What the last step did, as a line of the trace."""
 
-    def pods(self) -> tuple[Mapping[str, Any], ...]:
+    def pods(self) -> tuple[dict[str, Any], ...]:
         """The pods as JSON data."""
 
     def uids_of(self, name: str) -> frozenset[str]:

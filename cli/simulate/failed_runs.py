@@ -21,7 +21,8 @@ import msgspec
 from cli.file_errors import why
 from cli.main import own_version
 from cli.printing import say
-from cli.simulate.play_watch import Interrupt, silence
+from cli.silence import silence
+from cli.simulate.play_watch import Interrupt
 from cli.simulate.report import of
 from cli.simulate.side_process import DiedError
 from cli.simulate.trace_lines import readable, seconds

@@ -14,8 +14,9 @@ from functools import partial
 
 import msgspec
 
+from cli.silence import silence
 from cli.simulate.play_bars import PlayBars
-from cli.simulate.play_watch import Interrupt, silence
+from cli.simulate.play_watch import Interrupt
 from cli.simulate.side_process import Side, SideProcess, first_over
 from runtime.io.rings import few_collections
 from simulation.play.kill_sweep import Kill, KillOutcome, kills, kind_of, moments_of, play_kill

@@ -6,12 +6,12 @@ It shows a bar with virtual and real time, ends the play in order at an interrup
 from __future__ import annotations
 
 import contextlib
-import logging
 import signal
 from collections.abc import Callable, Iterator
 
 import msgspec
 
+from cli.silence import silence
 from cli.simulate.play_bars import PlayBars, now_s
 from runtime.io.rings import few_collections
 from simulation.play.play import Play
@@ -100,13 +100,3 @@ def listen(interrupt: Interrupt) -> None:
 
     interrupt.came = False
     signal.signal(signal.SIGINT, came)
-
-
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Drop the logs of thousands of agents, which cost time: the trace has the facts."""
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)

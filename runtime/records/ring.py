@@ -12,6 +12,7 @@ import os
 import re
 from contextlib import suppress
 
+from runtime.files.directories import make_directories
 from runtime.records.segments import SegmentEncoder
 
 SUFFIX = ".segment"
@@ -35,7 +36,10 @@ def segments_of(folder: str) -> tuple[str, ...]:
 
 
 class SegmentRing:
-    """Writes segments into `folder`, at most `size_bytes` in total. `open` first; `close` last. One thread uses it."""
+    """Writes segments into `folder`, at most `size_bytes` in total.
+
+    `open` first; `close` last. One thread uses it.
+    """
 
     def __init__(self, folder: str, size_bytes: int) -> None:
         self.folder = os.path.abspath(folder)
@@ -54,7 +58,7 @@ class SegmentRing:
     def open(self) -> None:
         """Take the folder; it is made if it is missing. Raises RingError."""
         try:
-            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            make_directories(self.folder, 0o700)
             self._lock = os.open(os.path.join(self.folder, LOCK), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise RingError(f"{self.folder} cannot be used for a record: {error.strerror}") from None

@@ -1,4 +1,6 @@
-"""One file of a record: a segment. Its format, from the first byte (`docs/reference/record-format.md`):
+"""One file of a record: a segment.
+
+Its format, from the first byte (`docs/reference/record-format.md`):
 
     magic       17 bytes, `MAGIC`
     frame 0     the header: a MessagePack map, not compressed
@@ -50,7 +52,10 @@ class SegmentEncoder:
 
 @dataclass(slots=True)
 class SegmentReader:
-    """Reads one segment. `torn` is set at the end: why the file does not end with a whole frame; empty if it does."""
+    """Reads one segment.
+
+    `torn` is set at the end: why the file does not end with a whole frame; empty if it does.
+    """
 
     file: IO[bytes]
     header: bytes = b""

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import psutil
 
-from cli.simulate.play_watch import silence
+from cli.silence import silence
 from simulation.cri.behaviour_values import duration_ns
 from simulation.play.parts import PlayPart, parts_of, together
 from simulation.play.play import Play, PlayOutcome

@@ -22,7 +22,7 @@ from actors.pod.probes import PodProbes
 from actors.pod.runtime import PodObserver
 from actors.sync.workers import PodStarts
 from actors.volumes.orphans import PodsListed, VolumeOrphans
-from cli.simulate.play_watch import silence
+from cli.silence import silence
 from simulation.play.kill_sweep import KillOutcome, killable, kills, kind_of, moments_of, play_kill
 from simulation.scenarios.scenario import library
 from tests.seeds import over_seeds

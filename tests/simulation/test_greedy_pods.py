@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import pytest
 
-from cli.simulate.play_watch import silence
+from cli.silence import silence
 from simulation.cri.behaviour_values import size_bytes
 from simulation.greedy.fields import greedy_fields
 from simulation.greedy.pods import large_fields

@@ -12,8 +12,9 @@ import datetime
 import enum
 import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -22,9 +23,6 @@ from actors.kernel.promise import Pending, Promise
 from actors.kernel.recorded.entries import Called, CalledBack, EffectDone, Ended, EndedAtOnce, Entry
 from actors.kernel.ref import ActorRef
 from actors.kernel.turns import Rank
-
-if TYPE_CHECKING:
-    from actors.kernel.recorded.recorder import RecordedDispatcher
 
 T = TypeVar("T")
 
@@ -48,7 +46,12 @@ _DATA = (
 
 def is_data(value: Any) -> bool:
     """Whether a value of a capability is data; otherwise it is an effect or a handle."""
-    return isinstance(value, _DATA) or (is_dataclass(value) and value.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+    return isinstance(value, _DATA) or (is_dataclass(value) and _is_frozen(type(value)))
+
+
+def _is_frozen(kind: Any) -> bool:
+    frozen: bool = kind.__dataclass_params__.frozen
+    return frozen
 
 
 def is_effect(value: Any) -> bool:
@@ -67,10 +70,23 @@ def is_function(argument: Any) -> bool:
     return callable(argument) and not isinstance(argument, (type, Sited)) and not is_data(argument)
 
 
+class Steps(Protocol):
+    """The steps of a recorded system, as its edges know them."""
+
+    def in_step(self) -> bool:
+        """Whether this thread runs a step: what it does is recorded."""
+
+    def outside(self) -> AbstractContextManager[None]:
+        """What this thread does meanwhile is no part of its step."""
+
+    def come(self, step: Callable[[int], Entry | None], then: Callable[[], object]) -> None:
+        """Something has come from outside: note it and do `then`, in a step of its own."""
+
+
 class Edges:
     """The edges of one recorded system."""
 
-    def __init__(self, dispatcher: RecordedDispatcher, note: Callable[[Entry], object]) -> None:
+    def __init__(self, dispatcher: Steps, note: Callable[[Entry], object]) -> None:
         self.dispatcher = dispatcher
         self.note = note
         self._effects = 0

@@ -1,4 +1,6 @@
-"""`RecordedDispatcher`: records everything that its actors learn, on any dispatcher. Theory of operation:
+"""`RecordedDispatcher`: records everything that its actors learn, on any dispatcher.
+
+Theory of operation:
 
 Actors decide by four things: the messages they take, what capabilities return, time, and chance. So a record needs
 these, in one order. What actors send each other needs no record: it follows, and a replay compares it.
@@ -130,7 +132,8 @@ class RecordedDispatcher(Dispatcher):
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
     def observe(self, what: str, look: Callable[[], T]) -> T:
-        return self.edges.call(f"observed {what}", look, (), {}) if self.in_step() else look()  # type: ignore[no-any-return]
+        seen: T = self.edges.call(f"observed {what}", look, (), {}) if self.in_step() else look()
+        return seen
 
     def new_mailbox(self, actor_class: Any) -> Any:
         return self._inner.new_mailbox(actor_class)

@@ -52,7 +52,10 @@ T = TypeVar("T")
 
 
 ASKED_TURNS = 100
-"""So many turns are given to let an actor answer a question. One that waits for something answers nobody."""
+"""So many turns are given to let an actor answer a question.
+
+One that waits for something answers nobody.
+"""
 
 
 class NotRecordedError(KernelError):

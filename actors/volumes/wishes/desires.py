@@ -25,7 +25,10 @@ NOT_RESOLVED = "what it stands for is not known yet"
 
 
 class Desires:
-    """Makes the desired volumes of a pod from what was gathered, one after the other. `observe`: that of the actor."""
+    """Makes the desired volumes of a pod from what was gathered, one after the other.
+
+    `observe`: that of the actor.
+    """
 
     def __init__(
         self,

@@ -33,6 +33,10 @@ ALLOWED: Mapping[tuple[str, str], str] = {
         "actorlet/_cluster_process.py",
         "__init__",
     ): "the simulated cluster of a test: our own module and options",
+    (
+        "cli/rehearse/command.py",
+        "_by_other_version",
+    ): "another version of us, with the words of its user",
     ("runtime/api/credentials.py", "_answer_of"): "the credential plugin and its words are the kubeconfig's",
     (
         "runtime/image_providers/programs.py",

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from actors.events.historian import GoneStories
 from actors.events.kept import KeptEvents
 from actors.model.pull_records import PulledRecord
-from cli.simulate.play_watch import silence
+from cli.silence import silence
 from config.caches import MIB, KeptBytes
 from config.objects import ContainerImage
 from runtime.cri.messages import Image

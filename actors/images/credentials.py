@@ -26,7 +26,7 @@ from actors.images.provider_cache import NO_ACCOUNT, Account, ProviderCache, ann
 from actors.kernel import Actor, ActorRef, ActorStopped, Message, Pending, SoleMessage, handles, outcome_of, part
 from actors.messages.images import FindCredentials, ProvidedCredential, ProviderCredentials
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
-from actors.model.secret_digests import SECRET_DIGEST
+from actors.model.observing import SECRET_DIGEST
 from config.api.resources import SERVICE_ACCOUNTS
 from config.credentials.docker_config import Entries, credentials_for
 from config.credentials.image_providers import ImageProvider

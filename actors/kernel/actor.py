@@ -24,14 +24,6 @@ from actors.kernel.supervision import RESTART, RestartStrategy
 
 T = TypeVar("T")
 
-Observe = Callable[[str, Callable[[], Any]], Any]
-"""`Actor.observe`, for rules that are no actors."""
-
-
-def look_only(what: str, look: Callable[[], T]) -> T:
-    """`observe` where nothing is recorded."""
-    return look()
-
 
 class Actor(ActorBase):
     ref: ActorRef

@@ -29,10 +29,9 @@ Trace = Callable[[int, str, str, str], None]
 
 
 Tap = Callable[[Any, Any, Any, Any], bool]
-"""Called before a message goes into a mailbox.
+"""Called before a message or stop goes to a cell: (receiver, sender or None, message, future of an `ask`).
 
-It gets the receiving cell, the sending one or None, the message, and the future of an `ask`. True: the tap has taken
-the message, and delivers it itself later. A stop is such a message, too.
+True: the tap delivers it itself later.
 """
 
 

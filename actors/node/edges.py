@@ -42,7 +42,7 @@ def recorded(capabilities: NodeCapabilities, edge: Callable[[Any, str], Any]) ->
         if not line:
             made[field] = edge(getattr(capabilities, field), name)
         else:
-            lines: ApiLines = made.get(field, capabilities.api)
+            lines: ApiLines = made.get(field) or getattr(capabilities, field)
             made[field] = replace(lines, **{line: edge(getattr(lines, line), name)})
     return replace(capabilities, **made)
 

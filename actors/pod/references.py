@@ -29,9 +29,9 @@ from actors.messages.references import (
     ReleaseObjects,
     RuntimeClassRead,
 )
+from actors.model.observing import SECRET_DIGEST
 from actors.model.pull_records import PullSecret, credential_hash
 from actors.model.refusal import ContainerRefusedError
-from actors.model.secret_digests import SECRET_DIGEST
 from actors.pod.pod_actor import Pass, PodActor
 from actors.pod.services import PodServices
 from actors.pod.view import PodView, Question

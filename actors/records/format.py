@@ -1,6 +1,6 @@
 """The entries of a record as bytes, and back.
 
-`docs/reference/record-format.md` is the page for other readers.
+`docs/reference/records.md` is the page for other readers.
 
 A payload is a MessagePack array of entries. An entry is an array: a letter, then its fields. Steps have the time since
 the entry before that has one, in ns. Values are bytes (`values`), what actors did is MessagePack (`written`). Long ones
@@ -32,7 +32,7 @@ from actors.kernel.recorded.entries import (
     TimersFired,
     Turn,
 )
-from actors.model.secret_digests import SECRET_DIGEST
+from actors.model.observing import SECRET_DIGEST
 from actors.records.secrets import SecretKeeper
 from actors.records.values import ValueReader, ValueWriter
 from actors.records.written import checksum, label, packed, words

@@ -26,7 +26,7 @@ from msgspec._utils import rebuild  # type: ignore[attr-defined]  # what msgspec
 
 from actors.kernel.promise import Promise
 from actors.kernel.recorded.edges import Edge
-from actors.kernel.recorded.replayer import HandleSite
+from actors.kernel.recorded.replayed_edges import HandleSite
 from actors.kernel.ref import ActorRef
 from config.frozen_map import FrozenMap
 from config.objects.base import ApiObject, UnknownFields

@@ -8,7 +8,8 @@ from actors.kernel import ActorRef
 from actors.kernel.cell import Cell
 from actors.kernel.inspection import ActorState, look_closely
 from actors.kernel.recorded.differences import Difference
-from actors.kernel.recorded.replayer import NotRecordedError, ReplayedDispatcher, ReplayedEdge, Taken
+from actors.kernel.recorded.replayed_edges import ReplayedEdge
+from actors.kernel.recorded.replayer import NotRecordedError, ReplayedDispatcher, Taken
 from actors.node.edges import replayed
 from actors.node.node import NodeAgent
 from actors.node.plan import NodePlan

@@ -1,6 +1,6 @@
-"""The steps of a record as lines: `<ns> <who> <what> <outcome>`, as the traces of simulations have them.
+"""The steps of a record as lines: `<ns> <who> <what> <outcome>`. Pure.
 
-Pure.
+The traces of simulations have such lines, too.
 """
 
 from __future__ import annotations

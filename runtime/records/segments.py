@@ -1,6 +1,6 @@
 """One file of a record: a segment.
 
-Its format, from the first byte (`docs/reference/record-format.md`):
+Its format, from the first byte (`docs/reference/records.md`):
 
     magic       17 bytes, `MAGIC`
     frame 0     the header: a MessagePack map, not compressed

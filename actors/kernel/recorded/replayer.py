@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -24,7 +24,7 @@ from actors.kernel.errors import KernelError
 from actors.kernel.incarnation import EffectEnded
 from actors.kernel.promise import AskFuture, Pending, Promise
 from actors.kernel.recorded.differences import Difference, DifferenceKind, aligned
-from actors.kernel.recorded.edges import CANCEL, Sited, attribute_site, call_site, is_function, lane_site
+from actors.kernel.recorded.edges import CANCEL, is_function
 from actors.kernel.recorded.entries import (
     Began,
     Called,
@@ -45,8 +45,8 @@ from actors.kernel.recorded.entries import (
     Turn,
 )
 from actors.kernel.recorded.recorder import fire_due
+from actors.kernel.recorded.replayed_edges import HandleSite, ReplayedEdge, ReplayedEffect, ReplayedLane
 from actors.kernel.timers import TimerHandle, TimerHeap
-from actors.kernel.turns import Rank
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class ReplayedDispatcher(Dispatcher):
         self._offset_ns = began.wall_ns - began.now_ns
         self._timers = TimerHeap()
         self._ready: dict[str, Runnable] = {}
-        self._lanes: dict[str, _ReplayedLane] = {}
+        self._lanes: dict[str, ReplayedLane] = {}
         self._effects: dict[int, Promise[Any]] = {}
         self._callbacks: dict[int, Callable[..., object]] = {}
         self._last: dict[str, Called] = {}
@@ -273,7 +273,7 @@ class ReplayedDispatcher(Dispatcher):
             if site == CANCEL and found.value:
                 self._end_at_once(arguments[0])
             return found.value
-        effect = self._effects[found.value] = _ReplayedEffect(self, found.value)
+        effect = self._effects[found.value] = ReplayedEffect(self, found.value)
         self._end_at_once(found.value)
         return effect
 
@@ -333,10 +333,10 @@ class ReplayedDispatcher(Dispatcher):
     def observe(self, what: str, look: Callable[[], T]) -> T:
         return self.answer(f"observed {what}", (), {})  # type: ignore[no-any-return]
 
-    def lane(self, name: str, *, size: int, per_key: int) -> _ReplayedLane:
+    def lane(self, name: str, *, size: int, per_key: int) -> ReplayedLane:
         lane = self._lanes.get(name)
         if lane is None:
-            lane = self._lanes[name] = _ReplayedLane(self, name)
+            lane = self._lanes[name] = ReplayedLane(self, name)
         return lane
 
     def lanes(self) -> tuple[LaneReport, ...]:
@@ -365,69 +365,3 @@ class ReplayedDispatcher(Dispatcher):
         if sender is not None and not isinstance(message, EffectEnded):  # an end within the call is no message
             self._sends.append((cell.path, None if isinstance(message, _ActorStop) else message))
         return False
-
-
-@dataclass(frozen=True, slots=True)
-class HandleSite:
-    """A handle as the result of an effect."""
-
-    site: str
-
-
-class ReplayedEdge(Sited):
-    """A capability that answers from the record."""
-
-    def __init__(self, dispatcher: ReplayedDispatcher, site: str) -> None:
-        self.site = site
-        self._dispatcher = dispatcher
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        dispatcher, site = self._dispatcher, f"{self.site}.{name}"
-        if dispatcher.is_next(attribute_site(site)):
-            return dispatcher.answer(attribute_site(site), (), {})
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            return dispatcher.answer(call_site(site, arguments), arguments, named)
-
-        call.__name__, call.__qualname__ = name, site
-        return call
-
-
-class _ReplayedEffect(Promise[Any]):
-    __slots__ = ("_dispatcher", "number")
-
-    def __init__(self, dispatcher: ReplayedDispatcher, number: int) -> None:
-        super().__init__()
-        self.number = number
-        self._dispatcher = dispatcher
-
-    def cancel(self) -> bool:
-        if self.done():
-            return False
-        cancelled: bool = self._dispatcher.answer(CANCEL, (self.number,), {})
-        return cancelled
-
-
-class _ReplayedLane:
-    __slots__ = ("_dispatcher", "name")
-
-    def __init__(self, dispatcher: ReplayedDispatcher, name: str) -> None:
-        self.name = name
-        self._dispatcher = dispatcher
-
-    def submit(
-        self,
-        key: Hashable,
-        fn: Callable[..., T],
-        *args: Any,
-        deadline_ns: int | None = None,
-        rank: Rank = Rank.NORMAL,
-        ends: bool = False,
-    ) -> Pending[T]:
-        pending: Pending[T] = self._dispatcher.answer(lane_site(self.name, fn), (key, *args), {})
-        return pending
-
-    def report(self) -> LaneReport:
-        return LaneReport(self.name, 0, 0, 0, 0, 0, ())

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from actors.kernel.actor import Observe, look_only
 from actors.messages.admission import MakeCgroup
+from actors.model.observing import Observe, look_only
 from actors.resources.cgroups.operations import PodGroup, PodGroupMade
 
 

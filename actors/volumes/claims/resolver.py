@@ -21,7 +21,7 @@ from actors.kernel import Actor, ActorRef, DeadlineExceededError, Message, SoleM
 from actors.messages.claims import ClaimsChanged, ClaimsResolved, ResolveClaims, VolumeWait, is_claimed
 from actors.messages.plugins import AskDriverAgain
 from actors.messages.references import RequestToken, TokenIssued, TokenRefused
-from actors.model.secret_digests import SECRET_DIGEST
+from actors.model.observing import SECRET_DIGEST
 from actors.volumes.claims import csi_rules
 from actors.volumes.claims.csi_rules import DriverRules, IssuedToken
 from actors.volumes.claims.growth import growth_patch

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from actors.kernel.actor import Observe, look_only
 from actors.messages.claims import VolumeWait
-from actors.model.secret_digests import SECRET_DIGEST
+from actors.model.observing import SECRET_DIGEST, Observe, look_only
 from actors.volumes.actual import SET_UP, VolumeProblem
 from actors.volumes.contexts import NO_CONTEXT, ContextRules, context_of
 from actors.volumes.desired import DesiredVolume

@@ -60,7 +60,9 @@ VALUES = {
 @pytest.mark.parametrize("name", VALUES)
 def test_the_data_of_a_secret_is_nowhere_in_the_record(name: str):
     value = VALUES[name]
-    request = CreateContainerRequest(config=ContainerConfig(envs=(KeyValue(key="P", value=f"before {value} after"),)))
+    request = CreateContainerRequest(
+        config=ContainerConfig(envs=(KeyValue(key="P", value=f"before {value} after".encode()),))
+    )
     call = Called("cri.call CreateContainer", (request,), {"text": value}, Ended.VALUE, None)
     data = payload(answer(secret(**{name: value})), call)
     hidden = ["hunter22hunter"] if name == "registry" else [line for line in value.splitlines() if "---" not in line]
@@ -92,7 +94,7 @@ def test_equal_secrets_have_one_replacement_in_a_record_and_another_in_the_next(
 
 
 def test_what_a_replay_compares_is_what_the_record_shows():
-    """The replay has the replacement, and packs it; so the record's checksum must be that of the replacement."""
+    """The replay packs the replacement, so the record has the checksum of that."""
     from actors.records.written import checksum, packed
 
     data = payload(answer(secret(password="correct-horse-battery")), Sent("/a", "it is correct-horse-battery"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from actors.kernel import Actor, ActorSystem, SimulatedDispatcher
-from actors.kernel.recorded.replayer import HandleSite
+from actors.kernel.recorded.replayed_edges import HandleSite
 from actors.messages.pods import SourceProblem
 from actors.records.values import Opaque, UnreadableValueError, ValueReader, ValueWriter
 from config.documents.codec import from_builtins

@@ -12,7 +12,7 @@ import pytest
 from actors.kernel import PoolDispatcher, SimulatedDispatcher
 from actors.node.node import NodeAgent
 from actors.node.recording import About, NodeRecorder
-from actors.pod_rules import actions
+from actors.pod_rules import actions, back_off
 from actors.pod_rules.action_types import BackOffWait
 from actors.records.folder import runs_in
 from actors.replays.rehearsal import DecisionKind, Rehearsal
@@ -57,7 +57,10 @@ SCENARIOS = (
     "torn-down",
     "unhonoured-fields",
 )
-"""Those of the library whose faults are outside of the agent. A fault in a mailbox is no part of a record."""
+"""Those of the library whose faults are outside of the agent.
+
+A fault in a mailbox is no part of a record.
+"""
 
 
 def played(name: str, monkeypatch: pytest.MonkeyPatch, seed: int = 3) -> list[MemoryRun]:
@@ -111,7 +114,7 @@ def test_the_code_that_was_recorded_decides_nothing_otherwise(monkeypatch: pytes
 
 def test_a_changed_rule_is_the_first_thing_that_differs_and_the_only_one(monkeypatch: pytest.MonkeyPatch):
     runs = a_night_of_crashes(monkeypatch)
-    rule = actions.back_off
+    rule = back_off.back_off
 
     def thrice(*arguments: Any, **named: Any) -> BackOffWait:
         wait = rule(*arguments, **named)

@@ -13,7 +13,8 @@ from actors.kernel import Actor, ActorSystem, Message, PoolDispatcher, Promise, 
 from actors.kernel.recorded.differences import Difference, DifferenceKind
 from actors.kernel.recorded.entries import Called, Closed, EffectDone, Entry, Lost, MessageCame, Sent, Turn
 from actors.kernel.recorded.recorder import RecordedDispatcher
-from actors.kernel.recorded.replayer import NotRecordedError, ReplayedDispatcher, ReplayedEdge
+from actors.kernel.recorded.replayed_edges import ReplayedEdge
+from actors.kernel.recorded.replayer import NotRecordedError, ReplayedDispatcher
 
 SECOND_NS = 10**9
 WAIT_S = 20.0

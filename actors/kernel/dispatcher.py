@@ -29,7 +29,7 @@ Trace = Callable[[int, str, str, str], None]
 
 
 Tap = Callable[[Any, Any, Any, Any], bool]
-"""Called before a message or stop goes to a cell: (receiver, sender or None, message, future of an `ask`).
+"""Called before a message or stop goes to a cell: (receiver, sender or None, message, its future).
 
 True: the tap delivers it itself later.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -10,10 +10,12 @@ import pytest
 from actors.node.plan import NodePlan
 from cli.run.node_start import plan_of, this_machine
 from cli.run.recording import agent_of, pool_for, recorder_of
+from cli.up.simulated_machine import simulated_capabilities
 from config.flags.command_line import parse_flags, read_size
 from config.start_configuration import load_kubelet_configuration
+from runtime.io.event_loop import LoopThread
 from runtime.records.ring import RingError, segments_of
-from simulation.node.simulated_node import SimulatedNode
+from simulation.cri import Settings
 
 
 def a_plan(tmp_path: Path) -> NodePlan:
@@ -28,7 +30,8 @@ def test_an_agent_with_a_folder_is_recorded_there(tmp_path: Path):
         after.callback(pool.close)
         plan = a_plan(tmp_path)
         recorder = recorder_of(node.record, node.record_size_bytes, pool, plan, after)
-        agent = agent_of(recorder, pool, plan, SimulatedNode(pool).node._capabilities)
+        loop = after.enter_context(closing(LoopThread("http")))
+        agent = agent_of(recorder, pool, plan, simulated_capabilities(pool, plan, loop, Settings()))
         agent.start()
         assert agent.stop()
     (path,) = segments_of(node.record)

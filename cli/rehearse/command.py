@@ -21,7 +21,6 @@ from actors.records.folder import NoRecordError, runs_in
 from actors.records.format import FormatError
 from actors.replays.rehearsal import Decision, Expected, Rehearsal, split
 from actors.replays.rehearse import Rehearsed, rehearse
-from cli.argument_kinds import existing
 from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.main import own_version
@@ -174,9 +173,7 @@ def _parser() -> argparse.ArgumentParser:
         "take otherwise. See docs/reference/records.md.",
     )
     parser.add_argument("record", metavar="DIR", help="as `actorlet run --record` has written it")
-    parser.add_argument(
-        "--with", dest="version", type=existing, metavar="WHEEL|DIR", help="that version: a wheel, or a clone"
-    )
-    parser.add_argument("--expected", type=existing, metavar="FILE", help="a table of differences that are expected")
+    parser.add_argument("--with", dest="version", metavar="WHEEL|DIR", help="that version: a wheel, or a clone")
+    parser.add_argument("--expected", metavar="FILE", help="a table of differences that are expected")
     parser.add_argument("--output", choices=("text", "json"), default="text")
     return parser

@@ -79,6 +79,8 @@ class LiveScreen:
         self._hint = headings.hint
         self._all_actors = self._keys_shown = False
         self._warnings = RecentWarnings()
+        self._here: set[str] = set()
+        self._left: set[str] = set()
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
     def show(self, look: ProgressSnapshot, outcome: ClusterProgress) -> None:
@@ -111,7 +113,7 @@ class LiveScreen:
             parts.append(actor_table(told_of, names_of(look.pods), rows.actors))
         else:
             quiet = f"{len(actors)} actors" + ("" if told_of else ", none in trouble")
-            parts.append(shown(f"{quiet}; `actorlet actors` lists them", style="dim", no_wrap=True))
+            parts.append(shown(f"{quiet}; {ACTORS_KEY} shows them", style="dim", no_wrap=True))
         if told:
             more = len(told) - rows.told
             parts += ["", *told[: rows.told], *_others(more, "problems; `actorlet check DIR` lists those of manifests")]
@@ -137,9 +139,19 @@ class LiveScreen:
         told += [shown(line, "red", overflow="fold") for line in verdicts]
         about = tuple(f"Pod {line.partition(': ')[0]} " for line in verdicts)
         news = [
-            line for line in self._warnings.lines if not (texts and line.endswith(texts)) and not line.startswith(about)
+            line
+            for line in self._warnings.lines
+            if not (texts and line.endswith(texts)) and not line.startswith(about + self._gone(look))
         ]
         return told + [shown(line, "yellow", overflow="fold") for line in news]
+
+    def _gone(self, look: ProgressSnapshot) -> tuple[str, ...]:
+        """How warnings begin that are about pods which were here and have gone."""
+        here = {f"Pod {pod.metadata.namespace}/{pod.metadata.name} " for pod in look.pods}
+        gone = (self._left | self._here) - here
+        self._left = {start for start in gone if any(line.startswith(start) for line in self._warnings.lines)}
+        self._here = here
+        return tuple(self._left)
 
     @staticmethod
     def _pods(look: ProgressSnapshot, at_most: int) -> list[RenderableType]:

@@ -78,8 +78,14 @@ def _signalled(ended: ContainerStateTerminated) -> str:
 
 
 def lasted(ended: ContainerStateTerminated) -> str:
-    """` after 12 s`; empty where its times are not known. A status has whole seconds."""
+    """` after 3 min`; empty where its times are not known.
+
+    A status has whole seconds, so less than a minute is told as "about 12 s".
+    """
     began, over = seconds_of(ended.started_at), seconds_of(ended.finished_at)
     if not began or not over or over < began:
         return ""
-    return f" after {spoken((over - began) * SECOND_NS).replace('.0', '')}" if over > began else " within a second"
+    if over == began:
+        return " within a second"
+    about = "about " if over - began < 60 else ""
+    return f" after {about}{spoken((over - began) * SECOND_NS).replace('.0', '')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from dataclasses import replace
 
 from rich.console import Console
@@ -72,6 +73,24 @@ def test_actors_with_nothing_to_tell_are_hidden_until_somebody_asks() -> None:
     assert "try explain" in shown(), "the one pod runs"
     look = replace(look, pods=(pod({"phase": "Pending", "containerStatuses": [waiting("c0", "ContainerCreating")]}),))
     assert "try explain" not in shown(), "it is too early"
+
+
+def test_warnings_about_a_pod_go_with_it() -> None:
+    console = Console(file=io.StringIO(), width=100, height=40)
+    screen = LiveScreen(console, Headings("a node"))
+    stays = "Pod default/another Duplicate: refused"
+    (one,) = LOOK.pods
+    name = f"{one.metadata.namespace}/{one.metadata.name}"
+    gone = f"Pod {name} BackOff: restarting"
+    with screen:
+        for line in (gone, stays):
+            logging.getLogger("actorlet").warning(line)
+        shown = []
+        for look in (LOOK, replace(LOOK, pods=())):
+            with console.capture() as captured:
+                console.print(screen.drawn(look, OUTCOME))
+            shown.append([line in captured.get() for line in (gone, stays)])
+    assert shown == [[True, True], [False, True]]
 
 
 def drawn(look: ProgressSnapshot, *, width: int = 80, height: int = 24) -> list[str]:

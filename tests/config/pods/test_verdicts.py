@@ -38,22 +38,22 @@ CONTAINERS: list[tuple[dict[str, Any], str, str]] = [
     (
         crash(1, message="panic: no file\n"),
         "Crash",
-        "it ended with exit code 1 after 2 s, 4 times; it said: panic: no file",
+        "it ended with exit code 1 after about 2 s, 4 times; it said: panic: no file",
     ),
-    (crash(1, restarts=0), "Crash", "it ended with exit code 1 after 2 s"),
+    (crash(1, restarts=0), "Crash", "it ended with exit code 1 after about 2 s"),
     (
         crash(139),
         "Crash",
-        "it ended with exit code 139 (SIGSEGV: it crashed: invalid memory access) after 2 s, 4 times",
+        "it ended with exit code 139 (SIGSEGV: it crashed: invalid memory access) after about 2 s, 4 times",
     ),
-    (crash(137), "Crash", "it ended with exit code 137 (SIGKILL: it was killed) after 2 s, 4 times"),
+    (crash(137), "Crash", "it ended with exit code 137 (SIGKILL: it was killed) after about 2 s, 4 times"),
     (
         crash(137, "OOMKilled"),
         "OutOfMemory",
         "it was killed: it used more memory than there was for it (exit code 137)",
     ),
-    (crash(0, "Completed"), "EndsByItself", "it ended by itself with exit code 0 after 2 s, 4 times"),
-    (crash(127), "CannotStart", "its command was not found (exit code 127) after 2 s, 4 times"),
+    (crash(0, "Completed"), "EndsByItself", "it ended by itself with exit code 0 after about 2 s, 4 times"),
+    (crash(127), "CannotStart", "its command was not found (exit code 127) after about 2 s, 4 times"),
     (crash(128, "StartError", "exec: no"), "CannotStart", "it could not be started (exit code 128)"),
     (crash(1, message="exec /app: exec format error"), "ImageArchitecture", "its program is for another processor"),
     (waiting("c0", "CrashLoopBackOff", "back-off"), "Crash", "it has ended, and how is not known any more"),
@@ -164,7 +164,7 @@ def test_an_agent_tells_more_than_the_status() -> None:
     clues = Clues(frozenset({"c0"}), {"c0": START_NS + 52 * SECOND_NS}, {"c0": ("one", "two\x1b[2J")})
     (verdict,) = verdicts_of(made, START_NS + 40 * SECOND_NS, clues)
     assert verdict.cause == "LivenessProbe"
-    stopped = "it was stopped because its liveness probe failed (exit code 143) after 2 s, 4 times"
+    stopped = "it was stopped because its liveness probe failed (exit code 143) after about 2 s, 4 times"
     assert verdict.text == f"{stopped}; it is started again in 12 s"
     assert verdict.log == ("one", "two\\x1b[2J")
 
@@ -202,7 +202,7 @@ def test_what_an_image_is_called_says_nothing_about_its_error() -> None:
 
 def test_trouble_has_the_same_words() -> None:
     made = pod({"phase": "Running", "containerStatuses": [crash(1)]})
-    assert trouble(made) == "CrashLoopBackOff: container c0: it ended with exit code 1 after 2 s, 4 times"
+    assert trouble(made) == "CrashLoopBackOff: container c0: it ended with exit code 1 after about 2 s, 4 times"
 
 
 def test_the_page_has_each_cause_that_happens_here() -> None:

@@ -202,7 +202,7 @@ def test_a_pod_that_has_ended_tells_how():
     done = manifest("web", behaviour={"run-for": "5s", "exit-code": "3"}, restartPolicy="Never")
     explained = told(node(30, web=done), "web")
     assert explained.phase == "Failed"
-    assert explained.why[0] == "container app: it ended with exit code 3 after 5 s"
+    assert explained.why[0] == "container app: it ended with exit code 3 after about 5 s"
     assert in_order(explained, "ended with exit code 3", "terminating: its phase is final")
 
 

@@ -275,7 +275,9 @@ class FileSourceActor(SourceActor):
             except (CriError, DeadlineExceededError):
                 if self.now_ns() >= until_ns:
                     # The runtime monitor says why.
-                    self.log.warning("static pods keep no UID of another agent: the runtime does not answer")
+                    self.log.warning(
+                        "cannot tell which static pods another agent ran before: the runtime does not answer"
+                    )
                     return {}
             await self.sleep(SECOND_NS)
         kept = kept_uids(made, (pod for state in files.values() for pod in state.pods), self.source, running)

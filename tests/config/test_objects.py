@@ -87,8 +87,9 @@ def every_struct() -> list[type[ApiStruct]]:
 
 
 def stands_for(struct: type[ApiStruct], schema: Mapping[str, Any]) -> bool:
-    """Whether a struct and a schema of one name are the same: a kind and a part of another may share it (ResourceClaim).
+    """Whether a struct and a schema of one name are the same.
 
+    A kind and a part of another one may share it (ResourceClaim).
     The document has only some groups, so of such two it may lack one.
     """
     return issubclass(struct, ApiObject) == ("kind" in schema.get("properties", {}))

@@ -12,6 +12,7 @@ import pytest
 
 from actorlet._process import command
 from actors.records.folder import runs_in
+from actors.records.format import PackedComparison
 from cli.inspect.explain import main as explain
 from cli.moments import shown
 from cli.rehearse.command import main as rehearse
@@ -149,3 +150,20 @@ def test_the_same_version_decides_nothing_otherwise(recorded: Path, capfd: pytes
 def test_another_version_must_be_one(recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert rehearse([str(recorded), "--with", str(tmp_path)]) == 2
     assert "is no wheel and no clone of actorlet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("table", "status"),
+    [
+        ('- {what: "*", why: all of it}', 0),
+        ("- {what: something else}", 1),
+        ("- {nothing: x}", 2),
+        ("a text", 2),
+    ],
+)
+def test_a_table_says_which_differences_are_expected(
+    table: str, status: int, recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(PackedComparison, "same_message", lambda *_: False)
+    (tmp_path / "table.yaml").write_text(table)
+    assert rehearse([str(recorded), "--expected", str(tmp_path / "table.yaml")]) == status

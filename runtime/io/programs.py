@@ -35,17 +35,26 @@ class Program:
         self.complaints = complaints
         self._process = process
 
+    @property
+    def pid(self) -> int:
+        """The id of its process, and of its session."""
+        return self._process.pid
+
     async def status(self) -> int:
         """Wait for its end. A negative status is the signal that ended it."""
         return await self._process.wait()
+
+    def kill(self) -> None:
+        """Kill it and the children in its session, and wait for nothing."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     async def end(self) -> None:
         """Kill it and the children in its session. One that waits in the kernel is left behind.
 
         The children go also after a program that has ended by itself: their session keeps its id as long as they live.
         """
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self.kill()
         if self._process.returncode is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), _LAST_WAIT_S)
@@ -53,12 +62,17 @@ class Program:
 
 @contextlib.asynccontextmanager
 async def running(
-    words: Sequence[str], environment: Mapping[str, str] | None = None, *, merged: bool = False, fed: bytes = b""
+    words: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    *,
+    merged: bool = False,
+    fed: bytes = b"",
+    directory: str | None = None,
 ) -> AsyncIterator[Program]:
     """Run a program in a session of its own, until the block is left. Raises OSError, ValueError.
 
     `merged`: what it complains of is part of its output, as a terminal shows it. `fed`: what it reads on its standard
-    input.
+    input. `directory`: where it runs; None: where this process does.
     """
     async with _pipe() as (output, to_output), _pipe() as (complaints, to_complaints):
         try:
@@ -67,6 +81,7 @@ async def running(
                     *_launcher(words[0], environment),
                     *words,
                     env=environment,
+                    cwd=directory,
                     stdin=standard_input,
                     stdout=to_output,
                     stderr=to_output if merged else to_complaints,

@@ -16,9 +16,8 @@ import msgspec
 
 from config.values.nearest import did_you_mean
 from simulation.apiserver.front.watches import Clients
-from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.requests.answers import Answer, WatchAnswer, refused
-from simulation.apiserver.requests.calls import ApiRequest, ResourceCall, call_of
+from simulation.apiserver.requests.calls import ApiRequest, ResourceCall
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import (
     MODIFIED,
@@ -33,6 +32,7 @@ from simulation.apiserver.status import (
     unavailable,
 )
 from simulation.cluster.orders import FailRequests, OrderError, ns_of
+from simulation.operators.called import call_in, name_of, resource_names
 
 ORDERED = "ordered by the test"
 USUAL_RETRY_AFTER = "1s"
@@ -45,8 +45,8 @@ _STATUS: Mapping[str, Callable[[ResourceCall], StatusError]] = {
     "Unauthorized": lambda call: unauthorized(),
     "Forbidden": lambda call: forbidden(call.resource, call.name, ORDERED),
     "NotFound": lambda call: not_found(call.resource, call.name),
-    "AlreadyExists": lambda call: already_exists(call.resource, _name_of(call)),
-    "Conflict": lambda call: conflict(call.resource, _name_of(call), MODIFIED),
+    "AlreadyExists": lambda call: already_exists(call.resource, name_of(call)),
+    "Conflict": lambda call: conflict(call.resource, name_of(call), MODIFIED),
     "Expired": lambda call: expired("The provided continue parameter or resource version is too old"),
     "TooManyRequests": lambda call: StatusError(
         429, "TooManyRequests", "Too many requests, please try again later.", {}
@@ -117,7 +117,7 @@ class FailingRequests:
         self, clients: Clients, asked: ApiRequest, user_agent: str, carry_out: Callable[[], Awaitable[Answer]]
     ) -> Answer:
         """See `http_front.Between`. `clients` hears of requests that hang."""
-        call = self._call(asked) if self._orders and not user_agent.startswith(_SPARED) else None
+        call = call_in(self._server, asked) if self._orders and not user_agent.startswith(_SPARED) else None
         struck = None if call is None else self._strike(call)
         if call is None or struck is None:
             return await carry_out()
@@ -135,7 +135,7 @@ class FailingRequests:
         return refused(_status_of(struck, call))
 
     def _strike(self, call: ResourceCall) -> _Ordered | None:
-        self._seen[f"{call.verb} {_resource_names(call)[-1]}"] = None
+        self._seen[f"{call.verb} {resource_names(call)[-1]}"] = None
         matching = [each for each in self._orders if _matches(each.order, call)]
         for each in matching:
             each.met = True
@@ -143,17 +143,6 @@ class FailingRequests:
         if found is not None:
             found.struck += 1
         return found
-
-    def _call(self, asked: ApiRequest) -> ResourceCall | None:
-        """What a request asks for; None if the server will refuse to read it."""
-        try:
-            return call_of(asked, self._find)
-        except StatusError:
-            return None
-
-    def _find(self, group: str, version: str, plural: str) -> ServedResource | None:
-        wanted = (group, version, plural)
-        return next((one for one in self._server.served if (one.group, one.version, one.plural) == wanted), None)
 
     def _hint(self, resource: str) -> str:
         names = {name for one in self._server.served for name in (one.plural, one.group_resource)}
@@ -168,30 +157,11 @@ class FailingRequests:
 def _matches(order: FailRequests, call: ResourceCall) -> bool:
     return (
         order.verb in ("*", call.verb)
-        and any(fnmatchcase(name, order.resource) for name in _resource_names(call))
+        and any(fnmatchcase(name, order.resource) for name in resource_names(call))
         and fnmatchcase(call.namespace, order.namespace)
         and fnmatchcase(call.user.name, order.user)
-        and (order.name == "*" or fnmatchcase(_name_of(call), order.name))
+        and (order.name == "*" or fnmatchcase(name_of(call), order.name))
     )
-
-
-def _resource_names(call: ResourceCall) -> tuple[str, str]:
-    """Without and with its group, such as `deployments/scale` and `deployments.apps/scale`."""
-    part = call.target.subresource
-    rest = f"/{part}" if part else ""
-    return call.resource.plural + rest, call.resource.group_resource + rest
-
-
-def _name_of(call: ResourceCall) -> str:
-    """The name in the path, or that of the new object: its prefix if the server is to make it."""
-    if call.name or call.verb != "create":
-        return call.name
-    try:
-        metadata = call.object_body().get("metadata")
-    except StatusError:
-        return ""
-    named = metadata if isinstance(metadata, dict) else {}
-    return str(named.get("name") or named.get("generateName") or "")
 
 
 def _status_of(struck: _Ordered, call: ResourceCall) -> StatusError:

@@ -167,6 +167,8 @@ class Watcher:
         if selection.node is not None and not namespace and selection.name is None:
             self.bucket = selection.node
         self.ended = False
+        self.gate: Callable[[Sink], Sink] | None = None
+        """Stands before the listener, if it is set before `start`: it may hold changes back, and drop them."""
         self.timer: Cancellable | None = None
         """Ends the watcher, unless it ended before."""
         self.send: Sink = lambda kind, version: self._waiting.append((kind, version))
@@ -176,6 +178,7 @@ class Watcher:
         """Deliver the changes so far, and all later ones."""
         waiting, self._waiting = self._waiting, []
         self._on_end = on_end
+        sink = sink if self.gate is None else self.gate(sink)
         self.send = sink
         for kind, version in waiting:
             sink(kind, version)

@@ -41,6 +41,7 @@ FORBIDDEN: Mapping[str, str] = {
 """A whole module, or one name in it: what to do instead. Reading dates (`datetime`) is no clock."""
 
 ALLOWED: Mapping[tuple[str, str], str] = {
+    ("actorlet/_sweep.py", "threading"): "plays runs beside each other, each in a cluster of its own",
     ("cli/printing.py", "threading"): "its hook for an exception that ends a thread",
     ("cli/simulate/play_bars.py", "time"): "how long a person waits, while worlds have clocks of their own",
     (

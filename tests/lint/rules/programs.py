@@ -47,6 +47,8 @@ ALLOWED: Mapping[tuple[str, str], str] = {
     ("runtime/io/programs.py", "running"): "its callers stand here, each with its words",
     ("runtime/state/id_files.py", "_asked"): "getsubids with constant words",
     ("simulation/planes/programs.py", "begun"): "programs of the user's, with words of `planes.arguments`, all `--x=y`",
+    ("simulation/operators/process.py", "_begin"): "the operator under test, with the words that its author typed",
+    ("cli/sweep/player.py", "_run"): "a step of a scenario, with the words that its author typed",
     ("simulation/validations/program.py", "_begin"): "our own script, without operands",
     ("runtime/volumes/commands.py", "run"): "HostCommand.words puts the operands behind `--`",
 }

@@ -105,6 +105,8 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "node",
         "world",
         "play",
+        "operators",
+        "sweep",
         "cluster",
         "pytest_plugin",
     ),
@@ -125,6 +127,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "replay",
         "rehearse",
         "simulated",
+        "sweep",
         "up",
     ),
     "simulation.apiserver": (

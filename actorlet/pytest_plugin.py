@@ -8,7 +8,7 @@ Every run of pytest loads it where actorlet is installed, so it imports nothing 
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MARKER = "simulated_cluster(**options): what the cluster of the test is like; options of actorlet.testing.cluster"
 REPORT = "Pods of the simulated cluster that are not Running"
 PODS_REPORTED = 20
+LINES_REPORTED = 60
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -79,6 +80,8 @@ def pytest_runtest_makereport(
             if lines:
                 more = [f"and {len(lines) - PODS_REPORTED} more"] if len(lines) > PODS_REPORTED else []
                 add(REPORT, "\n".join([*lines[:PODS_REPORTED], *more]))
+            for name, said in _outputs(found).items():
+                add(f"The last lines of {name}", "\n".join(said[-LINES_REPORTED:]))
     return report
 
 
@@ -89,6 +92,16 @@ def _troubles(found: Cluster) -> tuple[str, ...]:
         return found.troubles()
     except ClusterError as error:
         return (str(error),)
+
+
+def _outputs(found: Cluster) -> Mapping[str, Sequence[str]]:
+    """What the operators that the test has run said last."""
+    from actorlet.testing import ClusterError
+
+    try:
+        return found.outputs()
+    except ClusterError:
+        return {}
 
 
 def _begun(request: pytest.FixtureRequest, options: Mapping[str, Any]) -> Iterator[Cluster]:

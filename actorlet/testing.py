@@ -23,8 +23,10 @@ from typing import Any
 
 from actorlet._cluster_process import ClusterError, ClusterProcess
 from actorlet._handles import Load, kubernetes_client, lightkube_client
+from actorlet._operators import Operators
+from actorlet._sweep import Sweep, SweepFinding
 
-__all__ = ["Cluster", "ClusterError", "ClusterWarning", "Load", "cluster"]
+__all__ = ["Cluster", "ClusterError", "ClusterWarning", "Load", "Sweep", "SweepFinding", "cluster"]
 
 NODES_AT_MOST = 1000
 _BEGINS_WITHIN_S = 120.0
@@ -45,7 +47,7 @@ class ClusterWarning(UserWarning):
     """Something was said of pods that have never existed, or of requests that never came."""
 
 
-class Cluster:
+class Cluster(Operators):
     """A running cluster. `cluster` starts it; `close` ends it, and so does the end of a `with` block."""
 
     kubeconfig: str
@@ -61,6 +63,7 @@ class Cluster:
     """Names of all nodes, killed ones included."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = dict(options)
         self._process = ClusterProcess()
         try:
             within_s = _PLANE_BEGINS_WITHIN_S if options["control_plane"] else _BEGINS_WITHIN_S
@@ -348,6 +351,10 @@ class Cluster:
     def heal(self) -> None:
         """End every fault, and drop those that have not begun. Killed nodes stay off."""
         self._ask({"order": "heal"})
+
+    def _another(self, **options: Any) -> Cluster:
+        """A cluster with the options of this one, except these."""
+        return Cluster({**self._options, **options})
 
     def _ask(self, order: Mapping[str, Any], within_s: float = _ANSWERS_WITHIN_S) -> dict[str, Any]:
         return self._process.ask(order, within_s)

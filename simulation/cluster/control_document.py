@@ -11,15 +11,29 @@ from typing import Any, get_args
 
 import msgspec
 
+from simulation.cluster import operator_orders as of_operators
 from simulation.cluster import orders
 
 VERSION = "/v1"
-_NOT_SERVED = (orders.Begin, orders.Apply, orders.Limit)
+NOT_SERVED = (
+    *(orders.Begin, orders.Apply, orders.Limit),
+    *(of_operators.RecordRun, of_operators.TakeRecord),
+    *(of_operators.PlanSweep, of_operators.TakeRun, of_operators.SweepFound),
+)
 """Orders without a path.
 
-The command begins the cluster, kubectl applies manifests, and the Python client waits with a limit.
+The command begins the cluster, kubectl applies manifests, and the Python client waits with a limit. Sweeps in other
+languages are those of `actorlet sweep`.
 """
-_READS = (orders.Now, orders.Unmatched, orders.Look, orders.Explain, orders.Troubles, orders.CountReady)
+_READS = (
+    orders.Now,
+    orders.Unmatched,
+    orders.Look,
+    orders.Explain,
+    orders.Troubles,
+    orders.CountReady,
+    of_operators.Outputs,
+)
 _SECONDS: Mapping[str, Any] = {"seconds": {"type": "number", "description": "the cluster's time after the order"}}
 _TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 _ANSWERS: Mapping[type[Any], Mapping[str, Any]] = {
@@ -29,6 +43,9 @@ _ANSWERS: Mapping[type[Any], Mapping[str, Any]] = {
     orders.Troubles: {"programs": _TEXTS, "pods": _TEXTS},
     orders.CountReady: {"ready": {"type": "integer"}},
     orders.AddNodes: {"nodes": _TEXTS},
+    of_operators.RunOperator: {"kubeconfig": {"type": "string", "description": "path of a file"}},
+    of_operators.Settle: {"settled": {"type": "boolean"}},
+    of_operators.Outputs: {"outputs": {"type": "object", "additionalProperties": _TEXTS}},
     orders.ActAs: {"kubeconfig": {"type": "string", "description": "path of a file"}},
 }
 _REFERENCE = "#/components/schemas/{name}"
@@ -36,7 +53,7 @@ _REFERENCE = "#/components/schemas/{name}"
 Json = dict[str, Any]
 
 OF_PATH: Mapping[str, type[Any]] = {
-    f"{VERSION}/{order.__struct_config__.tag}": order for order in get_args(orders.Order) if order not in _NOT_SERVED
+    f"{VERSION}/{order.__struct_config__.tag}": order for order in get_args(orders.Order) if order not in NOT_SERVED
 }
 
 

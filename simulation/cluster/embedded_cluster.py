@@ -24,6 +24,8 @@ from simulation.cluster.auto_time import AUTO
 from simulation.cluster.clients import AutoClients, SteppedClients
 from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.heard import HeardClients
+from simulation.cluster.operator_bench import OperatorBench
+from simulation.cluster.operator_orders import OperatorOrder
 from simulation.cluster.orders import Begin, Order, OrderError, pause_of, start_of
 from simulation.cluster.pace import AutoPace, Pace
 from simulation.cluster.reset import Beginning
@@ -80,6 +82,7 @@ class EmbeddedCluster(RunningCluster):
         self._directory = directory
         self._users: Users | None = None
         self._beginning: Beginning | None = None
+        self._bench: OperatorBench | None = None
 
     @property
     def url(self) -> str:
@@ -93,7 +96,7 @@ class EmbeddedCluster(RunningCluster):
         return self._programs.fault()
 
     def ended(self) -> tuple[str, ...]:
-        return self._programs.ended()
+        return (*self._programs.ended(), *(() if self._bench is None else self._bench.ended()))
 
     async def _begin(self) -> None:
         """Let the nodes become ready at full speed; then run at the wanted speed."""
@@ -115,6 +118,7 @@ class EmbeddedCluster(RunningCluster):
         world.begin_drivers()
         self._ready_ns = world.now_ns()
         self._beginning = Beginning(world.server, world.is_of_a_driver)
+        self._bench = OperatorBench(world, self._clients, self._step, self._act_as, self._beginning)
         await self._front.serve()
         authority = "" if self._authority is None else self._authority.certificate
         self._users = users = Users(world.server, self._directory, self._front.url, authority)
@@ -138,14 +142,21 @@ class EmbeddedCluster(RunningCluster):
                 self._auto.order_answered()
 
     async def end(self) -> None:
+        if self._bench is not None:
+            await self._bench.end()
         await self._programs.end()
         self._stand_still()
         await self._front.end()
 
     async def _between(self, asked: ApiRequest, agent: str, answer: Callable[[], Awaitable[Answer]]) -> Answer:
         """Between clients over HTTP and the server: requests are remembered, and fail by order."""
-        failing = self.world.failing
-        return await self._heard.hear(asked, agent, lambda: failing.answer(self._clients, asked, agent, answer))
+        failing, bench = self.world.failing, self._bench
+
+        async def fail_or_answer() -> Answer:
+            return await failing.answer(self._clients, asked, agent, answer)
+
+        through = fail_or_answer if bench is None else lambda: bench.answer(asked, agent, fail_or_answer)
+        return await self._heard.hear(asked, agent, through)
 
     def _look(self) -> Json:
         objects = self._beginning.newcomers() if self._beginning is not None else []
@@ -160,7 +171,13 @@ class EmbeddedCluster(RunningCluster):
         assert self._users is not None
         return self._users.act_as(user, groups)
 
+    async def _of_operators(self, order: OperatorOrder) -> Json:
+        assert self._bench is not None
+        return await self._bench.obey(order)
+
     async def _apply(self, path: str, namespace: str) -> list[str]:
+        if self._bench is not None:
+            self._bench.user_changes()
         return apply(self.world.server, path, namespace)
 
     async def _step(self, ns: int) -> None:
@@ -174,6 +191,8 @@ class EmbeddedCluster(RunningCluster):
         """Raises OrderError when something does not go within two minutes of the cluster's time."""
         assert self._pace is not None
         assert self._beginning is not None
+        if self._bench is not None:
+            await self._bench.end()
         self.world.as_at_first()
         self._heard.forget()
         for _ in range(RESET_WITHIN_S):

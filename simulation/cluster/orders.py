@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from simulation.cluster.auto_time import AUTO, PAUSE_S, PAUSES_S, SPEED
+from simulation.cluster.operator_orders import OperatorOrder
 from simulation.cri.behaviour import PREFIX, BehaviourError, parse_behaviour
 from simulation.cri.behaviour_values import duration_ns
 from simulation.scenarios.faults import AnyFault
@@ -317,6 +318,7 @@ Order = (
     | Befall
     | FailRequests
     | Heal
+    | OperatorOrder
 )
 
 _DECODER: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)

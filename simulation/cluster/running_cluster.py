@@ -14,6 +14,7 @@ from typing import Any
 from actors.kernel import PoolDispatcher
 from simulation.cluster import orders
 from simulation.cluster.cluster_world import ClusterWorld
+from simulation.cluster.operator_orders import OperatorOrder
 from simulation.cluster.orders import OrderError, ns_of, speed_of
 from simulation.cluster.pace import Pace
 
@@ -82,6 +83,10 @@ class RunningCluster(ABC):
     async def _reset(self) -> None:
         """Delete what has come since the beginning."""
 
+    async def _of_operators(self, order: OperatorOrder) -> Json:
+        """Run, settle and record operators; with a real control plane they are the caller's own."""
+        raise OrderError(f"a real control plane does not {order.__struct_config__.tag} operators; leave it out")
+
     def _look(self) -> Json:
         """What there is, what is missing, and what clients ask; nothing of a real control plane."""
         return {"found": [], "missing": [], "clients": []}
@@ -124,6 +129,8 @@ class RunningCluster(ABC):
             return {"applied": await self._apply(order.path, order.namespace)}
         elif isinstance(order, orders.ActAs):
             return {"kubeconfig": await self._act_as(order.user, order.groups)}
+        elif isinstance(order, OperatorOrder):
+            return {**await self._of_operators(order), **self._now()}
         elif isinstance(order, orders.ServeWebhook):
             self._serve_webhook(order.service, order.url)
         elif isinstance(order, orders.Limit):

@@ -16,6 +16,7 @@ import pytest
 
 from simulation.cluster import orders
 from simulation.cluster.control_document import OF_PATH, document
+from simulation.cluster.operator_orders import RecordRun, SweepOrder, TakeRecord
 
 Json = dict[str, Any]
 
@@ -139,7 +140,7 @@ def test_the_document_describes_every_order(cluster: Cluster):
 
 def test_only_orders_that_need_the_same_process_are_left_out():
     left_out = set(get_args(orders.Order)) - set(OF_PATH.values())
-    assert left_out == {orders.Begin, orders.Apply, orders.Limit}
+    assert left_out == {orders.Begin, orders.Apply, orders.Limit, RecordRun, TakeRecord, *get_args(SweepOrder)}
     assert document("1")["info"]["version"] == "1"
 
 

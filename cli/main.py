@@ -43,6 +43,9 @@ COMMANDS: Mapping[str, Command] = {
         "cli.replay.command", "a failure that simulate has saved, or the record of a node, again: to any step"
     ),
     "rehearse": Command("cli.rehearse.command", "the record of a node, played with another version: what differs"),
+    "sweep": Command(
+        "cli.sweep.command", "the bugs of an operator: crashes, old reads, missed states, API errors, failing nodes"
+    ),
     "simulate-cluster": Command(
         "cli.simulated.cluster", "a simulated cluster on loopback, for tests in any language: nodes, time, faults"
     ),

@@ -47,7 +47,7 @@ font-variant-numeric:tabular-nums}th.n{text-align:right}th,#pods td:nth-child(2)
 .key i{display:inline-block;width:.8em;height:.8em;margin-right:.3em}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.8rem}input{font:inherit;max-width:100%;padding:.3rem}
 """
-_SCRIPT = """
+SCRIPT = """
 for (const box of document.querySelectorAll("input[data-of]")) box.addEventListener("input", () => {
   const words = box.value.toLowerCase();
   for (const row of document.getElementById(box.dataset.of).tBodies[0].rows)
@@ -59,6 +59,13 @@ _WORDS = re.compile(r"([-a-z0-9.]+)")
 _STOPS = "-."
 _NONE: Mapping[str, str] = {}
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'"
+HEAD = (
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+    '<meta name="viewport" content="width=device-width,initial-scale=1">'
+    f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    f"<style>{_STYLE.replace('{', '{{').replace('}', '}}')}</style></head><body><main>"
+)
+"""The beginning of a page, to be formatted with its title, which is harmless."""
 
 
 def page(story: Story, name: str, origin: str = "") -> str:
@@ -66,9 +73,7 @@ def page(story: Story, name: str, origin: str = "") -> str:
     title = f"{name}, seed {story.seed}"
     broken = _broken(story)
     parts = (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{harmless_html(title)}</title>'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><style>{_STYLE}</style></head><body><main>',
+        HEAD.format(title=harmless_html(title)),
         f"<h1>{harmless_html(title)}</h1><p>{harmless_html(story.about)}</p>",
         *([f'<p id="origin">This is {harmless_html(origin)}.</p>'] if origin else []),
         *_result(story, broken),
@@ -76,7 +81,7 @@ def page(story: Story, name: str, origin: str = "") -> str:
         *_pods(story, broken),
         *_faults(story),
         *_messages(story),
-        f"</main><script>{_SCRIPT}</script></body></html>\n",
+        f"</main><script>{SCRIPT}</script></body></html>\n",
     )
     return "\n".join(parts)
 

@@ -147,6 +147,23 @@ def test_the_scenario_of_the_how_to_holds(tmp_path: Path) -> None:
     assert "3 seeds, all held" in run(script(page), tmp_path)
 
 
+def test_the_sweep_of_the_tutorial_finds_the_bug_and_nothing_once_it_is_mended(tmp_path: Path) -> None:
+    page = TUTORIALS / "first-sweep.md"
+    for language, text in blocks(page):
+        if (named := re.match(r"# (\w+\.\w+)\n", text)) and language in ("python", "yaml"):
+            (tmp_path / named[1]).write_text(text.replace("python3", sys.executable))
+    first, second = (line for line in script(page).splitlines() if line.startswith("actorlet sweep"))
+    told = (
+        run(f"{first} --quiet", tmp_path) if "||" not in first else run(first.replace(" ||", " --quiet ||"), tmp_path)
+    )
+    assert "1. kill-after: pods default/shop is missing" in told
+    operator = tmp_path / "site_operator.py"
+    (mended,) = [text for language, text in blocks(page) if language == "python" and not text.startswith("#")]
+    begin, _, rest = operator.read_text().partition("    if exists(Service, name):\n")
+    operator.write_text(f"{begin}{mended}\n\n{rest.partition(chr(10) * 3)[2]}")
+    assert "no findings" in run(f"{second} --quiet", tmp_path)
+
+
 def test_the_operator_of_the_tutorial_fails_at_first_and_then_passes(tmp_path: Path) -> None:
     code = [text for language, text in blocks(TUTORIALS / "first-operator-test.md") if language == "python"]
     operator, test, mended = code

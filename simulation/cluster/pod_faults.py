@@ -54,7 +54,15 @@ class PodFaults:
         if self._fault is not None and self._fault.kind in _TOLD:
             namespace, _, name = self._fault.at.name.partition("/")
             self._world.behave(Behave(name=name, namespace=namespace, knobs=_TOLD[self._fault.kind]))
+            if self._fault.kind == "pod-no-image":
+                self._forget_images()
         self._follower.start()
+
+    def _forget_images(self) -> None:
+        """An earlier run in the same cluster may have left them on its nodes."""
+        for node in self._world.nodes.values():
+            for image in tuple(node.cri.state.images.values()):
+                node.cri.state.drop_image(image)
 
     def stop(self) -> None:
         self._follower.stop()

@@ -24,7 +24,6 @@ SECOND_NS = 10**9
 STRIKES_AFTER_NS = 5 * SECOND_NS
 UNREADY_NS = 30 * SECOND_NS
 DRAINED_NS, DEAD_NS = 120 * SECOND_NS, 600 * SECOND_NS
-FULL_NS = 60 * SECOND_NS
 PASSES_AFTER_NS = 60 * SECOND_NS
 """How long after its end a fault still shows: nodes are late to be Ready, and to lose their taints."""
 PODS_AT_MOST = 2000
@@ -92,9 +91,6 @@ class PodFaults:
                 self._later(UNREADY_NS, lambda: self._ready_again(namespace, name))
             elif fault.kind == "pod-evicted":
                 self._evict(pod)
-            elif fault.kind == "pod-failed":
-                world.fill_disks(FULL_NS)
-                self._lasts(FULL_NS + DEAD_NS)
             elif fault.kind == "node-drained":
                 self._cordon(node, True)
                 for each in tuple(world.server.store.of["pods"].on_node(node)):

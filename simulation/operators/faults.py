@@ -133,12 +133,6 @@ KINDS: Mapping[str, FaultKind] = {
         "the pod was evicted, as a drain does, 5 s after {at}",
         "that the pod is gone, and replace it",
     ),
-    "pod-failed": FaultKind(
-        ("pod",),
-        "the disk of the node was full 5 s after {at}, and its agent evicted the pod, which is Failed",
-        "a pod in the phase Failed, which never comes back, and replace it",
-        "pod-evicted",
-    ),
     "node-drained": FaultKind(
         ("pod",),
         "the node of the pod was cordoned and drained 5 s after {at}",

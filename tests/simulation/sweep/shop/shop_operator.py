@@ -195,7 +195,7 @@ class Operator:
                 again |= self.create_till(shop, till)
             elif pod["metadata"].get("deletionTimestamp"):
                 pass  # its end comes as an event
-            elif pod["status"].get("phase") == "Failed" and "failed" not in BUGS:
+            elif pod["status"].get("phase") == "Failed":
                 self.delete_till(pod)
             if pod is not None and _is_ready(pod):
                 self.seen_ready.add(till)

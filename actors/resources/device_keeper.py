@@ -1,8 +1,8 @@
 """A part of `ResourceManagerActor`: the book of devices of plugins (spec 10.11).
 
 The rules are pure (`actors.resources.devices`). This part has the offers of the plugins and the book at hand. A device
-is in the book from the decision on. Only then its plugin is asked: what it prefers, and what the container needs. The
-worker is told when the checkpoint is on the disk. `BookKeeper` writes it beside the allocations.
+is in the book from the decision on. Only then its plugin is asked (`PluginQuestions`). The worker is told when the
+checkpoint is on the disk. `BookKeeper` writes it beside the allocations.
 
 No pod fails because a plugin is late. A pod waits for a plugin that this node had and that is not here, up to a limit.
 Pods that were admitted before keep what they have, whether or not their plugin has come back.
@@ -13,38 +13,23 @@ A checkpoint that cannot be used is never overwritten: pods that ask for devices
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
-from actors.kernel import Actor, ActorRef, Message, Rank, handles
-from actors.messages.devices import (
-    AllocateDevices,
-    DevicesAllocated,
-    DevicesGiven,
-    DevicesOffered,
-    DevicesPreferred,
-    DevicesWithdrawn,
-    NodeDevices,
-    PreferDevices,
-    TellOffers,
-)
+from actors.kernel import Actor, ActorRef, Message, Rank, handles, part
+from actors.messages.devices import DevicesGiven, DevicesOffered, DevicesWithdrawn, NodeDevices, TellOffers
 from actors.model.devices import NO_DEVICES, DeviceBook, Offer
 from actors.model.disk_lane import DISK_LANE_SIZE
+from actors.resources.device_records import DeviceRecords
 from actors.resources.devices.amounts import device_amounts
-from actors.resources.devices.book import (
-    NOTHING,
-    choice_of,
-    left_before,
-    with_pod,
-    with_setup,
-    with_wish,
-    without_pod,
-)
+from actors.resources.devices.book import NOTHING, with_pod, without_pod
 from actors.resources.devices.checkpoint import KeptDevices, read_checkpoint, written_checkpoint
 from actors.resources.devices.choosing import NO_SEARCH, DeviceSearch, unexpected
 from actors.resources.devices.health import sick_devices
 from actors.resources.devices.wanted import plugins_of, without_healthy
+from actors.resources.plugin_questions import ALL_SAID, Answered, PluginQuestions
 from actors.resources.verdict import Rejected
 from actors.resources.what_if import KnownNode
 from config.frozen_map import FrozenMap
@@ -56,8 +41,6 @@ from runtime.state.device_file import DeviceFile
 SECOND_NS = 1_000_000_000
 READ_NS = 15 * SECOND_NS
 READ_AGAIN_NS = 30 * SECOND_NS
-ANSWER_NS = 90 * SECOND_NS
-"""A plugin's actor answers earlier, unless it has failed."""
 ASK_AGAIN_NS = SECOND_NS
 """After a plugin went away while it was asked."""
 AWAY_NS = 300 * SECOND_NS
@@ -119,12 +102,6 @@ class PluginsAreLate(Message, frozen=True):
     """To itself: plugins that have not come by now take their amounts with them."""
 
 
-class AnswerIsLate(Message, frozen=True):
-    """To itself: the answer that the pod waits for was lost."""
-
-    uid: str
-
-
 class Taken(msgspec.Struct, frozen=True):
     """All plugins of the pod have said what its containers need."""
 
@@ -136,38 +113,14 @@ class Away(msgspec.Struct, frozen=True):
 TAKEN, AWAY = Taken(), Away()
 
 
-@dataclass(slots=True)
-class _Due:
-    """A pod whose plugins are being asked. `left`: (container, resource), in the order of asking."""
-
-    left: list[tuple[str, str]]
-    wished: bool = False
-    """The plugin of the first has said what it prefers."""
-
-
-@dataclass(slots=True)
-class _Node:
-    """What is known since the checkpoint was read."""
-
-    book: DeviceBook = NO_DEVICES
-    offers: dict[str, Offer] = field(default_factory=dict)
-    """Of all plugins that this node has or had; `ABSENT`: it has not come."""
-    troubles: dict[str, str] = field(default_factory=dict)
-    """Resource -> why its plugin is away."""
-    uncounted: frozenset[str] = frozenset()
-    """Resources whose published amounts stay: their plugin may yet come."""
-    expected: frozenset[str] = frozenset()
-    """Resources whose plugin has not come since the agent began."""
-    withdrawn: frozenset[str] = frozenset()
-    """Resources whose plugin was away for too long. The next agent does not know them."""
-
-
 class DeviceKeeper:
     """See the module. `settings` None: this node has no plugins.
 
     `workers`: those of admitted pods, by UID. It calls `on_news` when pods that wait may be looked at again,
     `on_decided` with the UID of a pod whose plugins have answered, and `on_changed` when the checkpoint is another.
     """
+
+    questions = part(PluginQuestions)
 
     def __init__(
         self,
@@ -182,19 +135,24 @@ class DeviceKeeper:
         self._settings = settings
         self._workers = workers
         self._on_news, self._on_decided, self._on_changed = on_news, on_decided, on_changed
-        self._node: _Node | None = None
+        self._node: DeviceRecords | None = None
         self._early: dict[str, DevicesOffered] = {}
         """What plugins offered before the checkpoint was read."""
         self._waits_for_file = WAITS_FOR_CHECKPOINT
         """Why the checkpoint is not read yet."""
-        self.due: dict[str, _Due] = {}
-        """Pods whose plugins are being asked, by UID. They have their devices, and no other pod gets them."""
+        plugins, any_node = (None, True) if settings is None else (settings.plugins, settings.any_node)
+        self.questions = PluginQuestions(manager, plugins, any_node, lambda: self._node, self._answered)
         self._since_ns: dict[str, int] = {}
         """UID -> since when the pod waits for a plugin."""
         self._writes = False
         """Whether there is a checkpoint. A node that never had a plugin needs none."""
         self._told: dict[str, DevicesGiven] = {}
         """UID -> what its worker was told last."""
+
+    @property
+    def due(self) -> dict[str, Any]:
+        """Pods whose plugins are being asked, by UID. They have their devices, and no other pod gets them."""
+        return self.questions.due
 
     # --- reading and writing ----------------------------------------------------------------------------------------
 
@@ -220,7 +178,7 @@ class DeviceKeeper:
             self._manager.after(READ_AGAIN_NS, ReadDevicesAgain())
         else:
             had = frozenset(message.kept.registered)
-            self._node = _Node(message.kept.book, dict.fromkeys(had, ABSENT), {}, had, had)
+            self._node = DeviceRecords(message.kept.book, dict.fromkeys(had, ABSENT), {}, had, had)
             settings.plugins.tell(TellOffers())
             for offered in self._early.values():
                 self.offered(offered)
@@ -381,88 +339,24 @@ class DeviceKeeper:
         left = [(container, resource) for container, resources in found.items() for resource in sorted(resources)]
         if not left:
             return False
-        self.due[uid] = _Due(left)
-        self._ask_next(uid)
+        self.questions.ask(uid, left)
         return True
 
     def asks(self, uid: str) -> str:
         """What a pod waits for whose plugins are being asked, for people."""
-        return f"the device plugin of {self.due[uid].left[0][1]} is asked what its containers need"
+        return f"the device plugin of {self.questions.asked_now(uid)} is asked what its containers need"
 
-    def _ask_next(self, uid: str) -> None:
-        settings, node, due = self._settings, self._node, self.due[uid]
-        if settings is None or node is None:
+    def _answered(self, uid: str, answer: Answered) -> None:
+        settings, node = self._settings, self._node
+        if answer is ALL_SAID or settings is None or node is None:
+            self._on_decided(uid, TAKEN)
             return
-        container, resource = due.left[0]
-        held, offer = node.book[uid][container][resource], node.offers[resource]
-        ref = self._manager.ref
-        if offer.options.prefers and not due.wished:
-            size, any_node = len(held.devices), settings.any_node
-            choice = choice_of(node.book, offer, uid, container, resource, any_node=any_node)
-            included = tuple(sorted(left_before(node.book[uid], container, resource)))
-            settings.plugins.tell(PreferDevices(ref, resource, uid, container, choice, included, size))
-        else:
-            settings.plugins.tell(AllocateDevices(ref, resource, uid, container, held.ids))
-        self._manager.after(ANSWER_NS, AnswerIsLate(uid), key=("devices", uid))
-
-    @handles(AnswerIsLate)
-    def answer_is_late(self, message: AnswerIsLate) -> None:
-        """Ask once more: the plugin's actor has failed meanwhile.
-
-        Work: the devices of the plugin.
-        """
-        if message.uid in self.due:
-            self._ask_next(message.uid)
-
-    @handles(DevicesPreferred)
-    def preferred(self, message: DevicesPreferred) -> None:
-        """Work: the devices that pods have."""
-        settings, node, uid = self._settings, self._node, message.uid
-        due = self._due_of(uid, message.container, message.resource)
-        if due is None or due.wished or node is None or settings is None:
-            return
-        if message.ids:
-            where, offer = (uid, message.container, message.resource), node.offers[message.resource]
-            node.book = with_wish(node.book, offer, *where, message.ids, any_node=settings.any_node)
-        due.wished = True
-        self._ask_next(uid)
-
-    @handles(DevicesAllocated)
-    def allocated(self, message: DevicesAllocated) -> None:
-        """Work: one reference to each pod that has devices."""
-        settings, node, uid = self._settings, self._node, message.uid
-        due = self._due_of(uid, message.container, message.resource)
-        if due is None or node is None or settings is None:
-            return
-        devices = node.book[uid]
-        if devices[message.container][message.resource].ids != message.ids:
-            return  # the answer to an earlier question
-        if message.setup is not None:
-            changed = with_setup(devices, message.container, message.resource, message.setup)
-            node.book = with_pod(node.book, uid, changed)
-            due.left.pop(0)
-            due.wished = False
-            if due.left:
-                self._ask_next(uid)
-            else:
-                self._decided(uid)
-                self._on_decided(uid, TAKEN)
-            return
-        self._decided(uid)
         node.book = without_pod(node.book, uid)
-        if message.gone and settings.patience_ns and self._left_ns(uid, settings.patience_ns) > 0:
+        if answer.gone and settings.patience_ns and self._left_ns(uid, settings.patience_ns) > 0:
             self._on_decided(uid, AWAY)
             self._manager.after(ASK_AGAIN_NS, LookAtWaits(), key=("devices again", uid))
         else:
-            self._on_decided(uid, unexpected(message.error))
-
-    def _due_of(self, uid: str, container: str, resource: str) -> _Due | None:
-        due = self.due.get(uid)
-        return due if due is not None and due.left[0] == (container, resource) else None
-
-    def _decided(self, uid: str) -> None:
-        del self.due[uid]
-        self._manager.cancel_timer(("devices", uid))
+            self._on_decided(uid, unexpected(answer.error))
 
     def lacks(self, pod: Pod) -> bool:
         """Whether the pod asks for devices of plugins and has none."""
@@ -478,8 +372,7 @@ class DeviceKeeper:
         """The pod has ended, or is not admitted. Returns whether the book has changed."""
         self._told.pop(uid, None)
         self._since_ns.pop(uid, None)
-        if uid in self.due:
-            self._decided(uid)
+        self.questions.forget(uid)
         node = self._node
         if node is None or uid not in node.book:
             return False

@@ -32,6 +32,23 @@ class ClaimsAnswered(Message, frozen=True):
     """Of the devices of `claims`; None: no status tells it (feature gate ResourceHealthStatus)."""
 
 
+class TellClaims(Message, frozen=True):
+    """PodWorker -> ResourceClaimsActor: tell me what my running pod has. Answered by `ClaimsTold`."""
+
+    worker: ActorRef
+    uid: str
+
+
+class ClaimsTold(Message, frozen=True):
+    """ResourceClaimsActor -> PodWorker: what the book has for the pod, and its health.
+
+    `health` None: no status tells it (feature gate ResourceHealthStatus).
+    """
+
+    claims: PodClaims
+    health: HealthOfDevices | None = None
+
+
 class ClaimHealthTold(SoleMessage, frozen=True):
     """ResourceClaimsActor -> PodWorker: what drivers say now of the devices of its claims."""
 

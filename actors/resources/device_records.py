@@ -1,4 +1,4 @@
-"""What the owner of devices knows since it has read the checkpoint: the book, and what plugins offer (spec 10.11)."""
+"""The records of the owner of devices: the book, and what plugins offer (spec 10.11)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from actors.model.devices import NO_DEVICES, DeviceBook, Offer
 
 @dataclass(slots=True)
 class DeviceRecords:
-    """See the module. One owner writes it."""
+    """Known since the checkpoint was read. One owner writes them."""
 
     book: DeviceBook = NO_DEVICES
     offers: dict[str, Offer] = field(default_factory=dict)

@@ -28,7 +28,10 @@ class AnswerIsLate(Message, frozen=True):
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """All plugins of a pod have said what its containers need; or one refused (`error`), or went away (`gone`)."""
+    """All plugins of a pod have said what its containers need.
+
+    Or one has refused (`error`), or went away (`gone`).
+    """
 
     error: str = ""
     gone: bool = False

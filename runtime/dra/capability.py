@@ -84,6 +84,13 @@ class WatchingHealth(Protocol):
         """Tell no more."""
 
 
+class WatchingConnection(Protocol):
+    """Whether a driver is connected is told until it is closed."""
+
+    def close(self) -> None:
+        """Tell no more."""
+
+
 class DraDriver(Protocol):
     """One driver. `prepare`, `unprepare` and `connect` raise PluginError."""
 
@@ -105,6 +112,12 @@ class DraDriver(Protocol):
     ) -> WatchingHealth:
         """NodeWatchResources. `on_end` is called once, with the reason. Both on any thread."""
 
+    def watch_connection(self, on_change: Callable[[bool], None]) -> WatchingConnection:
+        """Connect, again and again, and tell of each connection that is made (True), fails or breaks (False).
+
+        On any thread.
+        """
+
     def close(self) -> None:
         """Give up the connection."""
 
@@ -123,6 +136,9 @@ class DraDrivers(Protocol):
 
     def find(self, name: str) -> DraDriver | None:
         """The newest that is registered under the name; None: none is (yet)."""
+
+    def sockets(self, name: str) -> tuple[DraDriver, ...]:
+        """All that are registered under the name, the newest last."""
 
     def names(self) -> tuple[str, ...]:
         """The names of all registered drivers, sorted."""

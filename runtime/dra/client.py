@@ -13,7 +13,7 @@ from runtime.dra.v1 import dra_pb2 as messages
 from runtime.dra.v1alpha1 import dra_health_pb2 as health_messages
 from runtime.dra.wire import claim_messages, health_in, prepared_in, unprepared_in
 from runtime.plugins.errors import PluginError
-from runtime.plugins.socket import DIAL_NS, NS_PER_SECOND, PluginSocket
+from runtime.plugins.socket import DIAL_NS, NS_PER_SECOND, PluginSocket, WatchedChannel
 
 CALL_NS = 45 * NS_PER_SECOND
 """`defaultClientCallTimeout` of a kubelet (spec 10.12)."""
@@ -64,6 +64,9 @@ class GrpcDraDriver:
         self, on_news: Callable[[tuple[DeviceHealth, ...]], None], on_end: Callable[[str], None]
     ) -> GrpcHealth:
         return GrpcHealth(self._socket, on_news, on_end)
+
+    def watch_connection(self, on_change: Callable[[bool], None]) -> WatchedChannel:
+        return self._socket.watch(on_change)
 
     def close(self) -> None:
         self._socket.close()

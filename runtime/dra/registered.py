@@ -45,6 +45,10 @@ class RegisteredDrivers:
             found = self._drivers.get(name)
             return found[-1] if found else None
 
+    def sockets(self, name: str) -> tuple[DraDriver, ...]:
+        with self._lock:
+            return tuple(self._drivers.get(name, ()))
+
     def names(self) -> tuple[str, ...]:
         with self._lock:
             return tuple(sorted(self._drivers))

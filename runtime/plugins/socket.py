@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from runtime.cri.endpoint import EndpointError, knock, parse_endpoint
@@ -100,6 +102,13 @@ class PluginSocket:
         except ValueError:
             raise PluginError(StatusCode.CANCELLED, "the connection was closed", path.rpartition("/")[2]) from None
 
+    def watch(self, on_change: Callable[[bool], None]) -> WatchedChannel:
+        """Connect, again and again, and tell of each connection that is made (True), fails or breaks (False).
+
+        On a thread of gRPC's.
+        """
+        return WatchedChannel(self._channel, on_change)
+
     def close(self) -> None:
         """Give up the connection and all that is in flight on it."""
         self._channel.close()
@@ -111,6 +120,41 @@ class PluginSocket:
         if code == StatusCode.UNAVAILABLE and (why := knock(self.endpoint)) is not None:
             text = f"{self.endpoint}: {_why(why)}"
         return PluginError(code, text, method)
+
+
+class WatchedChannel:
+    """Tells whether a channel is connected, until it is closed."""
+
+    def __init__(self, channel: Any, on_change: Callable[[bool], None]) -> None:
+        self._channel = channel
+        self._on_change = on_change
+        self._closed = self._was_ready = False
+        channel.subscribe(self._told, try_to_connect=True)
+
+    def close(self) -> None:
+        self._closed = True
+        with suppress(ValueError):  # the channel is closed
+            self._channel.unsubscribe(self._told)
+
+    def _told(self, state: Any) -> None:
+        states = grpc.ChannelConnectivity
+        if self._closed or state in (states.CONNECTING, states.SHUTDOWN):
+            return
+        if state is states.READY or state is states.TRANSIENT_FAILURE or self._was_ready:
+            self._was_ready = state is states.READY
+            self._on_change(self._was_ready)
+        if state is not states.READY:
+            self._connect()
+
+    def _connect(self) -> None:
+        """A channel whose connection broke makes no other one unless somebody asks for it."""
+
+        def nothing(_: object) -> None:
+            """Nobody listens."""
+
+        with suppress(ValueError):  # the channel is closed
+            self._channel.subscribe(nothing, try_to_connect=True)
+            self._channel.unsubscribe(nothing)
 
 
 def _why(code: int) -> str:

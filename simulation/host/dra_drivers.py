@@ -68,12 +68,14 @@ class SimulatedDraDriver:
         """What it is to make ready for a claim."""
         self._late: list[tuple[Promise[Any], Any]] = []
         self._watchers: list[SimulatedHealth] = []
+        self._connections: list[SimulatedConnection] = []
 
     # --- what the world does ----------------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """End; what is prepared stays so."""
+        """End; what is prepared stays so, and its sockets stay where they are."""
         self.alive = False
+        self._tell_connected()
         watchers, self._watchers = self._watchers, []
         for each in watchers:
             each.on_end("it was killed")
@@ -81,6 +83,11 @@ class SimulatedDraDriver:
     def start(self) -> None:
         """Come back."""
         self.alive = True
+        self._tell_connected()
+
+    def _tell_connected(self) -> None:
+        for each in list(self._connections):
+            each.on_change(self.alive)
 
     def answer(self) -> None:
         """Answer what it was asked while it was slow, and be slow no more."""
@@ -131,13 +138,25 @@ class SimulatedDraDriver:
         self._watchers.append(watching)
         return watching
 
+    def watch_connection(self, on_change: Callable[[bool], None]) -> SimulatedConnection:
+        connection = SimulatedConnection(self, on_change)
+        self._connections.append(connection)
+        on_change(self.alive)
+        return connection
+
     def close(self) -> None:
         """The agent is gone; the driver does not mind."""
 
-    def forget(self, watching: SimulatedHealth) -> None:
+    def leave(self) -> None:
+        """The agent is gone, and with it its connections."""
+        self._connections.clear()
+
+    def forget(self, watching: SimulatedHealth | SimulatedConnection) -> None:
         """Tell it no more."""
-        if watching in self._watchers:
+        if isinstance(watching, SimulatedHealth) and watching in self._watchers:
             self._watchers.remove(watching)
+        if isinstance(watching, SimulatedConnection) and watching in self._connections:
+            self._connections.remove(watching)
 
     def _given(self, method: str, answers: Any) -> Any:
         if method in self.hangs:
@@ -172,6 +191,17 @@ class SimulatedHealth:
         self._driver.forget(self)
 
 
+class SimulatedConnection:
+    """`WatchingConnection` of a simulated driver."""
+
+    def __init__(self, driver: SimulatedDraDriver, on_change: Callable[[bool], None]) -> None:
+        self._driver = driver
+        self.on_change = on_change
+
+    def close(self) -> None:
+        self._driver.forget(self)
+
+
 class SimulatedDraDrivers(RegisteredDrivers):
     """`DraDrivers` of a simulated host: those that were added, at the endpoints that they have."""
 
@@ -190,6 +220,7 @@ class SimulatedDraDrivers(RegisteredDrivers):
         for name in self.names():
             for driver in self._by_endpoint.values():
                 self.unregister(name, driver.endpoint)
+                driver.leave()
 
     def running(self) -> Mapping[str, SimulatedDraDriver]:
         """All that were added, by their endpoints."""

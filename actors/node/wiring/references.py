@@ -108,7 +108,7 @@ def _start_claims(node: Wiring) -> None:
             meters=can.meters,
         )
     if actors.resource_slices is not None:
-        node.make(actors.resource_slices, ResourceSlicesActor, api=node.api, node=node.name)
+        node.make(actors.resource_slices, ResourceSlicesActor, api=node.api, node=node.name, drivers=can.dra_drivers)
 
 
 def _start_drivers(node: Wiring) -> None:

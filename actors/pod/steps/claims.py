@@ -11,8 +11,10 @@ from actors.messages.resource_claims import (
     ClaimHealthTold,
     ClaimsAnswered,
     ClaimsReleased,
+    ClaimsTold,
     PrepareClaims,
     ReleaseClaims,
+    TellClaims,
 )
 from actors.model.resource_claims import NO_CLAIMS, ClaimedDevices, PodClaims
 from actors.pod.one_pass import CONTINUE, Outcome, PassWait, PodPass, Refuse
@@ -49,6 +51,25 @@ class PodResourceClaims:
         self._answer: ClaimsAnswered | None = None
         self._ask_at_ns = 0
         self._released = False
+        self._look: Question | None = None
+        """What its pod has, after a start of the agent."""
+
+    def look(self) -> None:
+        """Ask once what the running pod has, so that its status tells the health of its devices."""
+        if self._owner is None or self._view.claimed is not None:
+            return
+        self._look = self._look or Question(self._worker, "look at claims")
+        if self._look.may_ask():
+            self._owner.tell(TellClaims(self._worker.ref, self._view.uid))
+
+    @handles(ClaimsTold)
+    def told(self, message: ClaimsTold) -> Pass | None:
+        if self._look is not None:
+            self._look.answered()
+        if self._view.claimed is not None or message.health is None:
+            return None
+        self._view.claimed = ClaimedDevices(message.claims, message.health)
+        return self._worker.go_on()
 
     def ready(self, this: PodPass) -> Outcome:
         """Go on when all claims of the pod are ready, before its sandbox is made or a container is started."""

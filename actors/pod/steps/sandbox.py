@@ -206,6 +206,8 @@ class PodSandbox:
         """Set `PodPass.place`. Raises CriError."""
         pod, actions = this.pod, this.actions
         if not (actions.create_sandbox or actions.starts):
+            if has_claims(pod):
+                self._claims.look()
             return CONTINUE
         if has_claims(pod) and (waits := self._claims.ready(this)) is not CONTINUE:
             return waits

@@ -22,10 +22,12 @@ from actors.messages.resource_claims import (
     ClaimHealthTold,
     ClaimsAnswered,
     ClaimsReleased,
+    ClaimsTold,
     DraDriversChanged,
     ListClaims,
     PrepareClaims,
     ReleaseClaims,
+    TellClaims,
 )
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.model.resource_claims import DeviceKey, HealthOfDevices, PodClaims, ReadyClaim
@@ -149,6 +151,8 @@ class ResourceClaimsActor(Actor):
         """Driver -> its claims that are prepared, as the metric has it."""
         self._workers: dict[str, ActorRef] = {}
         """Of pods that have asked for claims."""
+        self._looking: list[TellClaims] = []
+        """Pods that ask what they have while the file is being read."""
 
     def on_start(self) -> None:
         self._disk = self.lane("disk", size=DISK_LANE_SIZE, per_key=2)
@@ -181,6 +185,9 @@ class ResourceClaimsActor(Actor):
             self.reads.read(self._questions[uid].asked.pod)
         for uid, leaving in list(self._leaving.items()):
             self._leave(uid, leaving.worker)
+        looking, self._looking = self._looking, []
+        for asked in looking:
+            self.tell_claims(asked)
         self._go_on()
 
     # --- a pod needs its claims -------------------------------------------------------------------------------------
@@ -269,6 +276,16 @@ class ResourceClaimsActor(Actor):
         if question.said != (text, refused):
             question.said = (text, refused)
             question.asked.worker.tell(ClaimsAnswered(None, text, refused))
+
+    @handles(TellClaims)
+    def tell_claims(self, message: TellClaims) -> None:
+        """Work: all claims in use."""
+        if not self._is_read:
+            self._looking.append(message)
+            return
+        self._workers[message.uid] = message.worker
+        claims = self._ready_claims().get(message.uid, {})
+        message.worker.tell(ClaimsTold(FrozenMap(claims), self._health_of(message.uid)))
 
     # --- a pod ends -------------------------------------------------------------------------------------------------
 
@@ -491,12 +508,16 @@ class ResourceClaimsActor(Actor):
     @handles(ListClaims)
     def list_claims(self, _: ListClaims) -> Mapping[str, PodClaims]:
         """Work: all claims in use."""
+        return {pod: FrozenMap(claims) for pod, claims in self._ready_claims().items()}
+
+    def _ready_claims(self) -> dict[str, dict[str, ReadyClaim]]:
+        """By the UID of the pod, and the name of the claim."""
         found: dict[str, dict[str, ReadyClaim]] = {}
         for life in self._lives.values():
             if not life.missing and life.stage in (ClaimStage.PREPARED, ClaimStage.WANTED):
                 for pod in life.pods:
                     found.setdefault(pod, {})[life.ref.name] = ReadyClaim(life.ref, life.devices)
-        return {pod: FrozenMap(claims) for pod, claims in found.items()}
+        return found
 
 
 _ALL_DONE = UnpreparedBy(frozenset())

@@ -1,17 +1,20 @@
 """`ResourceSlicesActor`: takes away what drivers of this node offered that are not here (spec 10.12).
 
 A scheduler goes by ResourceSlices. When the agent starts, no driver has registered, so those of the node go; a driver
-that comes publishes them anew. Those of a driver that goes get 30 s, since drivers restart.
+that comes publishes them anew. Those of a driver that goes get 30 s, since drivers restart. A driver whose connection
+breaks has gone, too, even if its sockets stay where they are.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from actors.kernel import Actor, Message, handles
+from actors.kernel import Actor, Message, handles, part
 from actors.messages.resource_claims import DraDriversChanged
+from actors.resources.claims.connections import DriverConnections
 from config.api.resources import RESOURCE_SLICES
 from runtime.api import Api, delete_all
+from runtime.dra.capability import DraDrivers
 
 SECOND_NS = 1_000_000_000
 GRACE_NS = 30 * SECOND_NS
@@ -39,20 +42,34 @@ class ResourceSlicesActor(Actor):
     """See the module. `node`: the name of this node."""
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
+    connections = part(DriverConnections)
 
-    def __init__(self, api: Api, node: str) -> None:
+    def __init__(self, api: Api, node: str, drivers: DraDrivers) -> None:
         super().__init__()
         self._api = api
         self._node = node
+        self._registered: frozenset[str] = frozenset()
         self._here: frozenset[str] = frozenset()
+        self.connections = DriverConnections(self, drivers, self._look)
 
     def on_start(self) -> None:
         self.ref.tell(RemoveSlices(""))
 
+    def on_stop(self) -> None:
+        self.connections.close()
+
+    def on_failure(self, *_: Any) -> None:
+        self.connections.close()
+
     @handles(DraDriversChanged)
     def drivers_changed(self, message: DraDriversChanged) -> None:
         """Work: the drivers of this node."""
-        before, self._here = self._here, frozenset(message.names)
+        self._registered = frozenset(message.names)
+        self.connections.follow(self._registered)
+        self._look()
+
+    def _look(self) -> None:
+        before, self._here = self._here, self._registered - self.connections.broken()
         for driver in sorted(before - self._here):
             self.after(GRACE_NS, RemoveSlices(driver), key=driver)
         for driver in sorted(self._here - before):

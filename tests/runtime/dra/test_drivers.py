@@ -83,6 +83,24 @@ def test_health_comes_as_the_driver_tells_it_and_ends_with_it(sample: SampleDriv
     assert isinstance(news.get(timeout=PATIENCE_S), str)
 
 
+# (spec 10.12.3)
+def test_a_connection_that_breaks_is_told_and_so_is_the_next_one(sample: SampleDriver) -> None:
+    told: Queue[bool] = Queue()
+    driver = GrpcDraDriver(str(sample.path), "v1.DRAPlugin")
+    watching = driver.watch_connection(told.put)
+    assert told.get(timeout=PATIENCE_S) is True
+    sample.stop()
+    assert told.get(timeout=PATIENCE_S) is False
+    root = sample.registration.parents[1]
+    with SampleDriver(root, devices=lambda _: (DEVICE,)) as again:
+        assert driver.prepare((A,)) == {"uid-a": Prepared((DEVICE,))}
+        while not told.get(timeout=PATIENCE_S):
+            """It tries again and again."""
+        assert again.prepared == {"uid-a"}
+        watching.close()
+    driver.close()
+
+
 # (spec 10.12.1)
 def test_the_newest_of_two_sockets_counts_and_the_older_one_when_that_goes(tmp_path: Path) -> None:
     drivers = grpc_drivers()

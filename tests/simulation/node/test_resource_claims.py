@@ -180,6 +180,18 @@ def test_slices_go_at_the_start_and_half_a_minute_after_their_driver():
 
     offer("ours", "node")
     offer("others", "other")
+    for _ in range(2):
+        driver.stop()  # it is killed, and its sockets stay
+        cluster.run(20 * SECOND)
+        driver.start()
+    cluster.run(60 * SECOND)
+    assert offered() == {"ours", "others"}
+    driver.stop()
+    cluster.run(31 * SECOND)
+    assert offered() == {"others"}
+    driver.start()
+    cluster.run(SECOND)
+    offer("ours", "node")
     cluster.node.stop_dra_driver(driver)
     cluster.run(20 * SECOND)
     assert offered() == {"ours", "others"}
@@ -220,6 +232,22 @@ def test_the_status_of_a_pod_tells_the_health_of_its_devices_as_long_as_that_cou
     cluster.node.stop_dra_driver(driver)
     cluster.run(5 * SECOND)
     assert health() == [("Unknown", None)], "nobody knows"
+
+
+def test_health_is_told_after_a_restart_of_the_agent_to_pods_that_run_on():
+    cluster = Devices()
+    driver = cluster.node.add_dra_driver(DRIVER)
+    cluster.allocate("gpu", pods=(cluster.pod("a", "gpu"),))
+    cluster.until(lambda: cluster.all_are("Running", 1))
+    cluster.node.restart_agent()
+    cluster.run(10 * SECOND)
+    driver.say_health(DeviceHealth("pool", "gpu", Health.UNHEALTHY, message="too hot"))
+    cluster.run(10 * SECOND)
+    (status,) = cluster.pods()["a"]["status"]["containerStatuses"]
+    (told,) = status["allocatedResourcesStatus"]
+    assert [(each["health"], each["message"]) for each in told["resources"]] == [("Unhealthy", "too hot")]
+    assert status["restartCount"] == 0
+    assert [method for method, _ in driver.calls if method == PREPARE] == [PREPARE]
 
 
 @pytest.mark.parametrize("wait", [False, True])

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import FieldInfo, fields
 
 from docs.generators.drawn_page import DrawnPage, main
+from simulation.scenarios.devices import DriverDevices, PluginDevices
 from simulation.scenarios.faults import AnyFault
 from simulation.scenarios.pods import ContainerMix, GreedyMix, PodMix, VolumeMix
 from simulation.scenarios.scenario import NodeRules, Scenario, library, library_scenario
@@ -90,6 +91,8 @@ POD_MIX = {
     "changed": "How often each manifest is changed.",
     "resized": "How often the resources of each pod are changed, once all of the mix have come.",
     "sizes": "Resources of each container, as in the API, for `resized`. A pod begins with the first.",
+    "devices": "How many [devices of plugins](#device-plugins) its first container asks for: resource -> number.",
+    "claims": "How many devices of [drivers](#drivers-for-claims) its first container claims: driver -> number.",
     "fixed": "Keep the count when a run asks for another number of pods.",
     "diskHangs": "The directory of each pod hangs until the world is healed.",
     "hopeless": "The pod need not come to run, nor to its end.",
@@ -120,6 +123,12 @@ GREEDY = {
     "size": "How large the pod is as the API stores it. The default is the most that fits into etcd.",
 }
 VOLUME = {"name": "The name of the volume.", "kind": "What it is made of."}
+PLUGIN = {
+    "resource": "What it offers, such as `vendor.example/gpu`.",
+    "count": "How many devices.",
+    "numaNodes": "Over how many NUMA nodes they are spread; 0: it does not say.",
+}
+DRIVER = {"driver": "Its name, such as `gpu.vendor.example`.", "count": "How many devices it offers in ResourceSlices."}
 NODES = {
     "serializeImagePulls": "As in a KubeletConfiguration.",
     "apiRequestsPerSecond": "The agent's limit; 0: none.",
@@ -129,6 +138,8 @@ NODES = {
     "imageSize": "The size of each image.",
     "spareImages": "How many more images are there from the start, which no pod asks for.",
     "deadContainers": "How many dead containers of unknown pods are on each node from the start.",
+    "devices": "[Device plugins](#device-plugins) of each node.",
+    "draDrivers": "[Drivers for claims](#drivers-for-claims) of each node. Each has a DeviceClass of its name.",
     "workTakesTime": "Whether agents' work takes [virtual time](../explanation/simulated-world.md#what-work-costs).",
 }
 FAULTS = {
@@ -175,6 +186,15 @@ FAULTS = {
         "`leaves` is left. It `lasts` for a while, and comes again after `pauses`."
     ),
     "volumes": ("Making a volume of that `kind` hangs or fails, with these chances."),
+    "device-plugins": (
+        "Device plugins of each node have trouble so many `times`, each for as long as it `lasts`. It is drawn from "
+        "`what`: calls `hang`, it `die`s, half its devices are `sick`, it comes back with `other-ids`, or it `lie`s "
+        "about its preference. `resource`: of this one only."
+    ),
+    "dra-drivers": (
+        "Drivers for claims have trouble so many `times`, each for as long as it `lasts`. It is drawn from `what`: "
+        "calls `hang`, `fail` or are `slow`, or it `die`s, with or without its sockets. `driver`: of this one only."
+    ),
     "disk-full": ("Nothing more fits on the disks, from `at` on, for as long as it `lasts`."),
 }
 
@@ -185,6 +205,8 @@ class ScenariosPage(DrawnPage, frozen=True):
         parts += [f"| `{name}` | {library_scenario(name).about} |" for name in library()]
         parts += ["", *_table("The fields", Scenario, SCENARIO), *_table("The nodes", NodeRules, NODES)]
         parts += [*_table("A mix of pods", PodMix, POD_MIX), *_table("A container", ContainerMix, CONTAINER)]
+        parts += [*_table("Device plugins", PluginDevices, PLUGIN)]
+        parts += [*_table("Drivers for claims", DriverDevices, DRIVER)]
         parts += [*_table("A volume", VolumeMix, VOLUME), *_table("A greedy pod", GreedyMix, GREEDY), *_faults()]
         return "\n".join(parts) + "\n"
 

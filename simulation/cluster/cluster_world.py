@@ -19,7 +19,6 @@ from actors.kernel import Dispatcher
 from config.values.nearest import did_you_mean
 from runtime.cri.messages import ContainerState
 from simulation.apiserver.core import Options
-from simulation.apiserver.requests.calls import ADMIN
 from simulation.apiserver.store.store import Version
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
 from simulation.cluster.explained import explained, is_well, one_line
@@ -28,7 +27,6 @@ from simulation.cluster.orders import Begin, Behave, Exit, FailRequests, Hang, O
 from simulation.cluster.replicas import Replicas
 from simulation.cluster.told_behaviour import BehaviourRule, ToldBehaviour
 from simulation.controllers.device_slices import DeviceSlices, devices_given
-from simulation.controllers.store_follower import ask
 from simulation.cri.behaviour_values import ProbeOperation, duration_ns, size_bytes
 from simulation.cri.state import ContainerRecord
 from simulation.host.device_plugins import devices_in, some_devices
@@ -45,7 +43,6 @@ CHANGES_REMEMBERED = 20_000
 """History per resource: a client that lists thousands of pods must be able to watch from there."""
 QUIET = FaultPlan(events=EventFaultPlan())
 NAMES_SHOWN = 5
-_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 POWER_LOST = 255
 """Exit code of containers that ran at a power loss; containerd reports it after a boot."""
 
@@ -108,10 +105,6 @@ class ClusterWorld(World):
 
     def begin_drivers(self) -> None:
         """Drivers offer what they have, and each has a class."""
-        for name in self._dra_drivers if self.slices is not None else ():
-            rule = {"cel": {"expression": f'device.driver == "{name}"'}}
-            about = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}}
-            ask(self.server, ADMIN, "POST", _CLASSES, {**about, "spec": {"selectors": [rule]}})
         if self.slices is not None:
             self.slices.start()
 

@@ -1,7 +1,7 @@
 """What drivers of simulated nodes do at the API: offer devices in ResourceSlices, and read claims.
 
-A driver writes its slices as soon as its node is there. It writes them again when somebody deletes them, as an agent
-does with all slices of its node when it begins.
+Each driver has a DeviceClass of its name. A driver writes its slices as soon as its node is there. It writes them again
+when somebody deletes them, as an agent does with all slices of its node when it begins.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from simulation.controllers.store_follower import StoreFollower, ask
 Json = Mapping[str, Any]
 SLICES = "resourceslices.resource.k8s.io"
 CLAIMS = "resourceclaims.resource.k8s.io"
+_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 _PATH = "/apis/resource.k8s.io/v1/resourceslices"
 DEVICES_AT_MOST = 64
 """In one slice. The API allows 128, and 64 with taints."""
@@ -66,6 +67,10 @@ class DeviceSlices:
         self._turn: Cancellable | None = None
 
     def start(self) -> None:
+        for driver in sorted({spec["driver"] for spec in self._offered.values()}):
+            rule = {"cel": {"expression": f'device.driver == "{driver}"'}}
+            about = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": driver}}
+            ask(self._server, ADMIN, "POST", _CLASSES, {**about, "spec": {"selectors": [rule]}})
         self._follower.start()
         self._write()
 

@@ -187,6 +187,10 @@ class SimulatedDevicePlugins:
         if why:
             self.refused[plugin.resource] = why
 
+    def running(self) -> dict[str, SimulatedDevicePlugin]:
+        """The newest plugin of each resource, alive or not."""
+        return dict(self._plugins)
+
     def forget(self) -> None:
         """The agent has died: its socket and its streams end."""
         self.accept = None

@@ -21,6 +21,7 @@ from simulation.chance.network import LinkFaults
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.faults.shortages import give_back, leave
 from simulation.node.killable import LOOKING, AgentKilledError
+from simulation.play.devices import PlayedDevices
 from simulation.scenarios import faults as kinds
 from simulation.scenarios.scenario import Scenario
 from simulation.scenarios.words import Range
@@ -83,8 +84,9 @@ def actor_failures(scenario: Scenario) -> tuple[kinds.ActorFailures, ...]:
 class FaultInjector:
     """See the module. `lasts_ns`: the span in which faults at drawn moments happen."""
 
-    def __init__(self, world: World, scenario: Scenario, lasts_ns: int) -> None:
+    def __init__(self, world: World, scenario: Scenario, lasts_ns: int, devices: PlayedDevices) -> None:
         self._world = world
+        self._devices = devices
         self._lasts_ns = lasts_ns
         self._operations = Chance(f"operations {world.seed}")
         self._absences = Chance(f"absences {world.seed}")
@@ -105,6 +107,7 @@ class FaultInjector:
     def heal(self) -> None:
         """Inject no more faults, and let hung disk operations finish."""
         self._healed = True
+        self._devices.heal()
         for name, paths in self._hung.items():
             for path in sorted(paths):
                 self._world.nodes[name].host.tree.heal(path)
@@ -156,6 +159,13 @@ class FaultInjector:
                 self._be_short_again(name, fault)
         elif isinstance(fault, kinds.Volumes):
             self._volumes.append(fault)
+        elif isinstance(fault, kinds.DevicePlugins | kinds.DraDrivers):
+            for begin, end in self._devices.troubles_of(fault):
+                for _ in range(fault.times):
+                    what = fault.what[world.chance.between(0, len(fault.what) - 1)]
+                    at_ns = world.chance.between(0, self._lasts_ns)
+                    self._in(at_ns, partial(begin, what))
+                    self._in(at_ns + self._draw(fault.lasts), end)
 
     def _moments(self, times: int, at: tuple[str, ...]) -> list[int]:
         drawn = [self._world.chance.between(0, self._lasts_ns) for _ in range(times)]

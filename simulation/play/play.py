@@ -23,6 +23,7 @@ from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.faults.narrow_mailboxes import Posted
 from simulation.node.simulated_node import ROOT
 from simulation.play import fault_injection
+from simulation.play.devices import PlayedDevices
 from simulation.play.greedy_pods import GreedyPods, is_compared, without_greedy
 from simulation.play.newcomers import NEWCOMER, Newcomers
 from simulation.play.resizes import Resizes
@@ -132,6 +133,7 @@ class Play:
         self._to_come = 0
         self._to_go = 0
         self._injector: fault_injection.FaultInjector | None = None
+        self._devices = PlayedDevices(self.world, scenario)
         self._newcomers = Newcomers(self.world, _form_of(NEWCOMER))
         self._resizes = Resizes(self.world)
         self.greedy = GreedyPods(self.world, scenario, seed)
@@ -201,6 +203,7 @@ class Play:
         if any(volume.kind in ("configMap", "secret") for mix in self.scenario.pods for volume in mix.volumes):
             world.create_settings(SETTINGS, {"mode": "plain"}, {"word": "sesame"})
         self.greedy.prepare()
+        self._devices.begin()
         for mix in self.scenario.pods:
             for first in range(0, mix.count, mix.together):
                 if mix.static:
@@ -210,7 +213,7 @@ class Play:
                     self._let_come(mix, [f"{mix.name}-{number}" for number in numbers], self._draw(mix, mix.arrives))
             if mix.replaced_hourly:
                 self._begin_hour(mix)
-        self._injector = fault_injection.FaultInjector(world, self.scenario, self._lasts_ns or 0)
+        self._injector = fault_injection.FaultInjector(world, self.scenario, self._lasts_ns or 0, self._devices)
         if self._is_looked_into():
             world.after(SECOND_NS, self._look_into)
         self._look_ns = self._began_ns + (LOOK_EVERY_NS if self._lasts_ns is None else self._lasts_ns)

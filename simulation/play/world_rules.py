@@ -22,6 +22,7 @@ from runtime.logs.pod_logs import pod_log_directory, uid_of_log_directory
 from runtime.state.pull_record_files import DIRECTORY as RECORDS
 from runtime.state.pull_record_files import PULLED, PULLING
 from simulation.node.simulated_node import ROOT, SimulatedNode
+from simulation.play.devices import prepared_in_vain
 from simulation.play.resizes import half_resized, over_committed
 from simulation.world.invariants import ENDED, SECOND_NS
 from simulation.world.statuses import running_in
@@ -239,4 +240,5 @@ AT_THE_END: tuple[Callable[[World], Iterator[str]], ...] = (
     forgotten_victims,
     pulled_by_nobody,
     half_resized,
+    prepared_in_vain,
 )

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.scenarios import names
+from simulation.scenarios.devices import DriverTrouble, PluginTrouble
 from simulation.scenarios.words import Duration, Range, ScenarioPart, Share, Size, Times, faults_in_words
 
 EVERYWHERE = names.EVERYTHING
@@ -219,6 +220,34 @@ class DiskFull(Fault, frozen=True, tag="disk-full"):
     lasts: Duration
 
 
+# --- devices ----------------------------------------------------------------------------------------------------------
+
+
+class DevicePlugins(Fault, frozen=True, tag="device-plugins"):
+    """The device plugins of each node have trouble so many `times`, at any moment, for a while.
+
+    `what` is drawn: calls `hang`, it `die`s, half its devices are `sick`, it returns with `other-ids`, or it `lie`s
+    about what it prefers. `resource`: of this one only.
+    """
+
+    times: Times
+    lasts: Range
+    what: tuple[PluginTrouble, ...] = get_args(PluginTrouble)
+    resource: str = EVERYWHERE
+
+
+class DraDrivers(Fault, frozen=True, tag="dra-drivers"):
+    """The drivers for claims of each node have trouble so many `times`, at any moment, for a while.
+
+    `what` is drawn: calls `hang` or `fail`, they are `slow`, or it `die`s. `driver`: of this one only.
+    """
+
+    times: Times
+    lasts: Range
+    what: tuple[DriverTrouble, ...] = get_args(DriverTrouble)
+    driver: str = EVERYWHERE
+
+
 AnyFault = (
     RuntimeCalls
     | RuntimeEvents
@@ -236,13 +265,19 @@ AnyFault = (
     | ActorFailures
     | Volumes
     | DiskFull
+    | DevicePlugins
+    | DraDrivers
     | NodeShortage
 )
 
 
+_DRAWN = (ClockJumps, NetworkCuts, AgentKills, AgentPauses, DevicePlugins, DraDrivers)
+"""They come at any moment of what the scenario lasts."""
+
+
 def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int | None) -> Iterator[str]:
     """The mistakes of a fault in a scenario that `lasts` so long, with so many `nodes` (None: unknown)."""
-    if lasts is None and isinstance(fault, ClockJumps | NetworkCuts | AgentKills | AgentPauses):
+    if lasts is None and isinstance(fault, _DRAWN):
         yield f"{path}: it comes at any moment within `lasts` of the scenario; write it"
     yield from alone(fault, path)
     if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_operations or fault.at_moments):
@@ -260,6 +295,8 @@ def alone(fault: Fault, path: str) -> Iterator[str]:
         yield from faults
         return
     yield from _wrong_names(fault, path)
+    if isinstance(fault, DevicePlugins | DraDrivers) and not fault.what:
+        yield f"{path}.what: nothing goes wrong; name a trouble, or leave it out for all of them"
     if isinstance(fault, RuntimeCalls | ApiCalls) and fault.fail + fault.lose + getattr(fault, "hang", 0) > 1:
         yield f"{path}: the chances of fail, lose and hang exceed 1 together; a call meets at most one of them"
     if isinstance(fault, NodeShortage):

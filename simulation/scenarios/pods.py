@@ -17,6 +17,7 @@ from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.cri.image_names import full_name
 from simulation.cri.state import CriRefusal
 from simulation.greedy.fields import greedy_fields
+from simulation.scenarios.devices import with_devices
 from simulation.scenarios.words import Duration, Name, Range, ScenarioPart, Share, Size
 
 IMAGE = "registry.example/app:1"
@@ -106,6 +107,10 @@ class PodMix(ScenarioPart, frozen=True):
 
     It begins with the first.
     """
+    devices: Mapping[str, Annotated[int, Meta(ge=1)]] = {}
+    """How many devices of plugins its first container asks for: resource -> number."""
+    claims: Mapping[str, Annotated[int, Meta(ge=1, le=32)]] = {}
+    """How many devices of drivers its first container gets by claims from templates: driver -> number."""
     fixed: bool = False
     """The count is kept when a run asks for another number of pods."""
     disk_hangs: bool = False
@@ -142,6 +147,7 @@ _OF_OBJECTS = frozenset({"disk_hangs", "hopeless", "steady", "ends_within", "sho
     "slower_at_most",
     "updated",
     "greedy",
+    "claims",
     "writes_until_running",
     "logs_at_most",
     "says",
@@ -231,6 +237,8 @@ def body_of(mix: PodMix) -> dict[str, Any]:
     }
     if mix.volumes:
         spec["volumes"] = [{"name": volume.name, **_source_of(volume.kind)} for volume in mix.volumes]
+    if mix.devices or mix.claims:
+        with_devices(spec, mix.name, mix.devices, mix.claims)
     return {"apiVersion": "v1", "kind": "Pod", "spec": {**spec, **mix.spec}}
 
 

@@ -25,9 +25,10 @@ from config.values.nearest import did_you_mean
 from simulation.cri.behaviour_values import duration_ns
 from simulation.host.facts import MAX_PODS
 from simulation.scenarios.checks import Parts, faults_in_parts
-from simulation.scenarios.faults import AnyFault
+from simulation.scenarios.devices import DriverDevices, PluginDevices, faults_in_devices, unknown
+from simulation.scenarios.faults import AnyFault, DevicePlugins, DraDrivers
 from simulation.scenarios.mistakes import mistakes
-from simulation.scenarios.names import wrong_actor, wrong_events
+from simulation.scenarios.names import EVERYTHING, wrong_actor, wrong_events
 from simulation.scenarios.pods import PodMix
 from simulation.scenarios.words import Duration, ScenarioPart, Size, faults_in_words
 
@@ -75,6 +76,10 @@ class NodeRules(ScenarioPart, frozen=True):
     """The number of additional images at the start, which no pod uses."""
     dead_containers: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     """The number of dead containers on each node from earlier, of unknown pods."""
+    devices: tuple[PluginDevices, ...] = ()
+    """Device plugins of each node."""
+    dra_drivers: tuple[DriverDevices, ...] = ()
+    """Drivers for claims of devices on each node."""
     work_takes_time: bool = False
     """Whether the work of agents takes virtual time (`simulation.node.work`)."""
 
@@ -230,6 +235,30 @@ def _faults_beyond_types(scenario: Scenario, parts: Parts) -> Iterator[str]:
         if refusal := wrong_actor(name):
             yield f"$.node.mailboxes.{name}: {refusal}"
     yield from wrong_events(scenario.reaches)
+    yield from _faults_of_devices(scenario.node, parts)
+
+
+def _faults_of_devices(node: NodeRules, parts: Parts) -> Iterator[str]:
+    """Devices that cannot be, and pods and faults that name others than the nodes have."""
+    yield from faults_in_devices(node.devices, node.dra_drivers)
+    resources, drivers = [each.resource for each in node.devices], [each.driver for each in node.dra_drivers]
+    named = [
+        (f"$.pods[{number}].{field}.{name}", name, known, what)
+        for number, mix in parts.pods.items()
+        for field, names, known, what in (
+            ("devices", mix.devices, resources, "a plugin of"),
+            ("claims", mix.claims, drivers, "the driver"),
+        )
+        for name in names
+    ]
+    for number, fault in parts.faults.items():
+        if isinstance(fault, DevicePlugins) and (fault.resource != EVERYTHING or not resources):
+            named.append((f"$.faults[{number}].resource", fault.resource, resources, "a plugin of"))
+        if isinstance(fault, DraDrivers) and (fault.driver != EVERYTHING or not drivers):
+            named.append((f"$.faults[{number}].driver", fault.driver, drivers, "the driver"))
+    for path, name, known, what in named:
+        if refusal := unknown(name, known, what):
+            yield f"{path}: {refusal}"
 
 
 def _faults_in_what_can_be_read(document: object) -> Iterator[str]:

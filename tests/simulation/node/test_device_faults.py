@@ -100,7 +100,12 @@ class Life:
         assert given == truth
 
     def phases(self) -> dict[str, str]:
-        return self.world.phases()
+        """An agent may die as it is asked; then the next one is."""
+        phases = self.world.phases()
+        if self.world.dispatcher.now_ns() < self._recovers_ns:
+            self.run(0)
+            phases = self.world.phases()
+        return phases
 
     def runs(self, *names: str) -> None:
         phases = self.phases()

@@ -137,8 +137,13 @@ class DraDrivers(Protocol):
     def find(self, name: str) -> DraDriver | None:
         """The newest that is registered under the name; None: none is (yet)."""
 
-    def sockets(self, name: str) -> tuple[DraDriver, ...]:
-        """All that are registered under the name, the newest last."""
+    def sockets(self, name: str) -> tuple[tuple[str, int], ...]:
+        """Endpoint and number of each registration under the name, the newest last."""
+
+    def watch_connection(
+        self, name: str, endpoint: str, on_change: Callable[[bool], None]
+    ) -> WatchingConnection | None:
+        """As `DraDriver.watch_connection`, of the driver at that socket; None: it is not registered."""
 
     def names(self) -> tuple[str, ...]:
         """The names of all registered drivers, sorted."""

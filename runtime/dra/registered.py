@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from runtime.dra.capability import DraDriver
+from runtime.dra.capability import DraDriver, WatchingConnection
 
 Connect = Callable[[str, str, str], DraDriver]
 """`connect(name, endpoint, service)`: the driver at a socket."""
@@ -22,6 +22,9 @@ class RegisteredDrivers:
         self._connect = connect
         self._lock = threading.Lock()
         self._drivers: dict[str, list[DraDriver]] = {}
+        self._numbers: dict[DraDriver, int] = {}
+        """Driver -> its registration, counted over all."""
+        self._registered = 0
 
     def register(self, name: str, endpoint: str, service: str) -> DraDriver:
         # A fresh connection even at the same socket: another version of the driver may be behind it now.
@@ -29,6 +32,9 @@ class RegisteredDrivers:
         with self._lock:
             others = [each for each in self._drivers.get(name, ()) if each.endpoint != endpoint]
             self._drivers[name] = [*others, driver]
+            self._registered += 1
+            self._numbers = {each: self._numbers[each] for each in self._all() if each in self._numbers}
+            self._numbers[driver] = self._registered
         # An old connection is not closed: a call may be on its way there. It goes with the last of them.
         return driver
 
@@ -45,9 +51,19 @@ class RegisteredDrivers:
             found = self._drivers.get(name)
             return found[-1] if found else None
 
-    def sockets(self, name: str) -> tuple[DraDriver, ...]:
+    def _all(self) -> list[DraDriver]:
+        return [each for drivers in self._drivers.values() for each in drivers]
+
+    def sockets(self, name: str) -> tuple[tuple[str, int], ...]:
         with self._lock:
-            return tuple(self._drivers.get(name, ()))
+            return tuple((each.endpoint, self._numbers[each]) for each in self._drivers.get(name, ()))
+
+    def watch_connection(
+        self, name: str, endpoint: str, on_change: Callable[[bool], None]
+    ) -> WatchingConnection | None:
+        with self._lock:
+            found = next((each for each in self._drivers.get(name, ()) if each.endpoint == endpoint), None)
+        return None if found is None else found.watch_connection(on_change)
 
     def names(self) -> tuple[str, ...]:
         with self._lock:

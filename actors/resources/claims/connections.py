@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from actors.kernel import Actor, Message, handles
-from runtime.dra.capability import DraDriver, DraDrivers, WatchingConnection
+from runtime.dra.capability import DraDrivers, WatchingConnection
 
 _Socket = tuple[str, str]
 """Name of the driver, and its endpoint."""
@@ -18,12 +18,12 @@ _Socket = tuple[str, str]
 class ConnectionChanged(Message, frozen=True):
     """To itself: a socket of this driver is connected or not.
 
-    `life`: counts the sockets that were followed.
+    `number`: of the registration that was followed.
     """
 
     driver: str
     endpoint: str
-    life: int
+    number: int
     connected: bool
 
 
@@ -34,9 +34,9 @@ class DriverConnections:
         self._actor = actor
         self._drivers = drivers
         self._on_change = on_change
-        self._watched: dict[_Socket, tuple[DraDriver, WatchingConnection, int]] = {}
+        self._watched: dict[_Socket, tuple[WatchingConnection, int]] = {}
+        """With the number of its registration."""
         self._connected: dict[_Socket, bool] = {}
-        self._life = 0
 
     def broken(self) -> frozenset[str]:
         """Drivers none of whose sockets is connected."""
@@ -45,32 +45,36 @@ class DriverConnections:
 
     def follow(self, names: frozenset[str]) -> None:
         """Follow the sockets of these drivers, and no others."""
-        wanted = {(name, each.endpoint): each for name in sorted(names) for each in self._drivers.sockets(name)}
-        for key, (driver, watching, _) in list(self._watched.items()):
-            if wanted.get(key) is not driver:
+        wanted = {
+            (name, endpoint): number for name in sorted(names) for endpoint, number in self._drivers.sockets(name)
+        }
+        for key, (watching, number) in list(self._watched.items()):
+            if wanted.get(key) != number:
                 watching.close()
                 del self._watched[key], self._connected[key]
-        for key, driver in wanted.items():
+        for key, number in wanted.items():
             if key not in self._watched:
-                self._watch(key, driver)
+                self._watch(key, number)
 
     def close(self) -> None:
         """Follow nobody."""
         self.follow(frozenset())
 
-    def _watch(self, key: _Socket, driver: DraDriver) -> None:
-        self._life += 1
-        ref, life = self._actor.ref, self._life
-        self._connected[key] = True
-        watching = driver.watch_connection(lambda connected: ref.tell(ConnectionChanged(*key, life, connected)))
-        self._watched[key] = (driver, watching, life)
+    def _watch(self, key: _Socket, number: int) -> None:
+        ref = self._actor.ref
+        watching = self._drivers.watch_connection(
+            *key, lambda connected: ref.tell(ConnectionChanged(*key, number, connected))
+        )
+        if watching is not None:
+            self._connected[key] = True
+            self._watched[key] = (watching, number)
 
     @handles(ConnectionChanged)
     def changed(self, message: ConnectionChanged) -> None:
         """Work: the drivers of this node."""
         key = (message.driver, message.endpoint)
         watched = self._watched.get(key)
-        if watched is None or watched[2] != message.life or self._connected[key] == message.connected:
+        if watched is None or watched[1] != message.number or self._connected[key] == message.connected:
             return
         self._connected[key] = message.connected
         self._on_change()

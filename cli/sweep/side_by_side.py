@@ -11,8 +11,9 @@ from functools import partial
 
 import msgspec
 
+from cli.silence import silence
 from cli.simulate.play_bars import PlayBars
-from cli.simulate.play_watch import Interrupt, silence
+from cli.simulate.play_watch import Interrupt
 from cli.simulate.side_process import Side, SideProcess, first_over
 from cli.sweep.player import player
 from runtime.io.rings import few_collections

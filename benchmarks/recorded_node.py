@@ -53,7 +53,7 @@ def live(folder: str, pods: int, seconds: float) -> tuple[float, float]:
         recorders.append(recorder)
         return NodeAgent(recorder.dispatcher, plan, capabilities, recorder.edges)
 
-    simulated_node.NodeAgent = agent  # type: ignore[assignment,misc]
+    vars(simulated_node)["NodeAgent"] = agent
     with ExitStack() as after:
         after.enter_context(silence())
         pool = after.enter_context(closing(PoolDispatcher(1 if folder else 4)))

@@ -19,13 +19,14 @@ from actors.kernel.cell import Cell
 from actors.kernel.context import context
 from actors.kernel.dispatcher import Lane
 from actors.kernel.promise import AskFuture, Outcome, Pending, Suspension, all_done, outcome_of
+from actors.kernel.recorded.seams import RecordedActor
 from actors.kernel.ref import ActorRef
 from actors.kernel.supervision import RESTART, RestartStrategy
 
 T = TypeVar("T")
 
 
-class Actor(ActorBase):
+class Actor(RecordedActor, ActorBase):
     ref: ActorRef
     """Its own address."""
     log: logging.Logger
@@ -83,10 +84,6 @@ class Actor(ActorBase):
 
     def new_uid(self) -> str:
         return self._cell.dispatcher.new_uid()
-
-    def observe(self, what: str, look: Callable[[], T]) -> T:
-        """`look()`, for what another thread changes: a record notes what was seen. `what` names it."""
-        return self._cell.dispatcher.observe(what, look)
 
     def wait(self, pending: Pending[T], timeout_ns: int | None = None, what: str = "") -> Suspension[T]:
         """`await self.wait(pending)`: its result, or its failure raised, without holding a thread.

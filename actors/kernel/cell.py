@@ -129,10 +129,9 @@ class Cell:
 
     def post(self, message: Any, reply_to: AskFuture[Any] | None = None, key: Hashable | None = None) -> None:
         """Put a message into the mailbox. Never raises."""
-        running, tap = context.cell, self.dispatcher.tap
-        if tap is not None and tap(self, running, message, reply_to):
+        if (tap := self.dispatcher.tap) is not None and tap(self, message, reply_to, key):
             return
-        sender = OUTSIDE if running is None else running.path
+        sender = OUTSIDE if (running := context.cell) is None else running.path
         now_ns = self.dispatcher.now_ns()
         with self.lock:
             refused = self.mailbox.post(message, reply_to, sender, now_ns, key)
@@ -186,8 +185,7 @@ class Cell:
 
     def request_stop(self, reply_to: AskFuture[Any] | None) -> None:
         """Stop before any waiting message, and interrupt a suspended handler. May be called more than once."""
-        tap = self.dispatcher.tap
-        if tap is not None and tap(self, context.cell, _ActorStop(), reply_to):
+        if (tap := self.dispatcher.tap) is not None and tap(self, _ActorStop(), reply_to, None):
             return
         with self.lock:
             stopped = self.life is ActorLife.STOPPED

@@ -19,6 +19,7 @@ from actors.kernel.actor_base import ActorBase
 from actors.kernel.handlers import Handler
 from actors.kernel.mailbox import Mailbox
 from actors.kernel.promise import Pending
+from actors.kernel.recorded.seams import RecordedDispatcher
 from actors.kernel.timers import Cancellable
 from actors.kernel.turns import KeyReport, Rank
 
@@ -26,13 +27,6 @@ T = TypeVar("T")
 
 Trace = Callable[[int, str, str, str], None]
 """Called after each message: (now ns, actor path, message, outcome)."""
-
-
-Tap = Callable[[Any, Any, Any, Any], bool]
-"""Called before a message or stop goes to a cell: (receiver, sender or None, message, its future).
-
-True: the tap delivers it itself later.
-"""
 
 
 class Runnable(Protocol):
@@ -91,13 +85,12 @@ class Lane(Protocol):
     def report(self) -> LaneReport: ...
 
 
-class Dispatcher(abc.ABC):
+class Dispatcher(RecordedDispatcher, abc.ABC):
     """Runs cells, keeps time, draws chance, makes names."""
 
     single_threaded: ClassVar[bool] = False
     """True: all actors, timers and calls run on one thread."""
     trace: Trace | None = None
-    tap: Tap | None = None
     chance: random.Random
     """Random numbers for actors. The order of actors is drawn from another stream."""
 
@@ -112,21 +105,6 @@ class Dispatcher(abc.ABC):
     @abc.abstractmethod
     def wall_ns(self) -> int:
         """Time of day in ns since 1970, UTC."""
-
-    def work_ns(self) -> int:
-        """The clock that measures the work of actors, in ns. Only reports show it; no actor decides by it."""
-        return self.now_ns()
-
-    def observe(self, what: str, look: Callable[[], T]) -> T:
-        """What an actor sees of something that other threads change. `what` names it."""
-        return look()
-
-    def release(self) -> None:  # noqa: B027 - most run actors at once
-        """The first actors are made: let them run, if that has waited for this."""
-
-    def beneath(self) -> Dispatcher:
-        """The dispatcher for what is beneath the actors: their capabilities. A recorder records nothing of it."""
-        return self
 
     @abc.abstractmethod
     def schedule(self, after_ns: int, fn: Callable[[], object], every_ns: int | None = None) -> Cancellable:

@@ -81,8 +81,7 @@ class Promise(Generic[T]):
 
     def result(self, timeout: float | None = None) -> T:
         """The value, or raise the failure. Never blocks: await a promise, or ask it once it is done."""
-        failure = self.exception()
-        if failure is not None:
+        if (failure := self.exception()) is not None:
             raise failure
         return cast(T, self._value)
 
@@ -153,12 +152,10 @@ def outcome_of(pending: Pending[T]) -> Outcome[T]:
 
 def all_done(pendings: Sequence[Pending[Any]]) -> Promise[None]:
     """A promise kept when every one of `pendings` has ended, well or badly."""
-    promise: Promise[None] = Promise()
     if not pendings:
-        promise.set_result(None)
-        return promise
-    # Effects end on any thread. `pop` is atomic, so exactly one of them takes the first element, which is the last
-    # left.
+        return kept(None)
+    promise: Promise[None] = Promise()
+    # Effects end on any thread. `pop` is atomic, so exactly one of them takes the first element, the last that is left.
     left = [True] + [False] * (len(pendings) - 1)
 
     def one_ended(_: Any) -> None:
@@ -214,8 +211,7 @@ class AskFuture(pykka.Future[T]):
         if self._get_hook is not None:
             return super().get(timeout=timeout)
         if not self._promise.done():
-            asker = context.cell
-            if asker is not None:
+            if (asker := context.cell) is not None:
                 raise BlockingInHandlerError(
                     f"{asker.path} would block its thread on a future: await it, or be told the answer"
                 )
@@ -241,8 +237,7 @@ class AskFuture(pykka.Future[T]):
         self._promise.set_exception(failure)
 
     def set_exception(self, exc_info: Any = None) -> None:
-        exception = (exc_info or sys.exc_info())[1]
-        self.fail(exception or pykka.ActorDeadError("no answer"))
+        self.fail((exc_info or sys.exc_info())[1] or pykka.ActorDeadError("no answer"))
 
     def result(self, timeout: float | None = None) -> T:
         return self.get(timeout=timeout)

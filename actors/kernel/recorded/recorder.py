@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import TracebackType
 from typing import Any, TypeVar
 
 from pykka.messages import _ActorStop
 
+from actors.kernel.context import context
 from actors.kernel.dispatcher import Dispatcher, LaneReport, Runnable
 from actors.kernel.incarnation import EffectEnded
 from actors.kernel.promise import Pending
@@ -248,10 +249,10 @@ class RecordedDispatcher(Dispatcher):
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
-    def _taps(self, cell: Any, sender: Any, message: Any, reply_to: Any) -> bool:
+    def _taps(self, cell: Any, message: Any, reply_to: Any, key: Hashable | None) -> bool:
         is_stop = isinstance(message, _ActorStop)
         if self.in_step() or self._held is not None:
-            if sender is not None and not isinstance(message, EffectEnded):
+            if context.cell is not None and not isinstance(message, EffectEnded):
                 self._note(Sent(cell.path, None if is_stop else message))
             return False
         if is_stop:
@@ -259,7 +260,7 @@ class RecordedDispatcher(Dispatcher):
         else:
             asked = reply_to is not None
             came = lambda now_ns: MessageCame(now_ns, cell.path, message, asked)  # noqa: E731
-            self.come(came, lambda: cell.post(message, reply_to))
+            self.come(came, lambda: cell.post(message, reply_to, key))
         return True
 
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from pykka.messages import _ActorStop
 
+from actors.kernel.context import context
 from actors.kernel.dispatcher import Dispatcher, LaneReport, Runnable
 from actors.kernel.errors import KernelError
 from actors.kernel.incarnation import EffectEnded
@@ -361,7 +362,7 @@ class ReplayedDispatcher(Dispatcher):
     def close(self) -> None:
         self._ready.clear()
 
-    def _taps(self, cell: Any, sender: Any, message: Any, reply_to: Any) -> bool:
-        if sender is not None and not isinstance(message, EffectEnded):  # an end within the call is no message
+    def _taps(self, cell: Any, message: Any, reply_to: Any, key: Hashable | None) -> bool:
+        if context.cell is not None and not isinstance(message, EffectEnded):  # an end within the call is no message
             self._sends.append((cell.path, None if isinstance(message, _ActorStop) else message))
         return False

@@ -9,7 +9,7 @@ from pathlib import Path
 PACKAGE = "actors.kernel"
 FOLDER = Path(__file__).parents[3] / "actors" / "kernel"
 ONE_OBJECT = {"cell", "handling", "lifecycle"}
-MOST_LINES = 3_935
+MOST_LINES = 3_900
 """What makes the kernel longer must make something in it shorter."""
 
 

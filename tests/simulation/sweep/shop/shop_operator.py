@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from api import Api, ApiError
+from api import Api, ApiError  # type: ignore[import-not-found]
 
 BUGS = frozenset(os.environ.get("BUGS", "").replace(",", " ").split())
 SHOPS = "/apis/example.com/v1/namespaces/default/shops"

@@ -37,7 +37,7 @@ class Actor(RecordedActor, ActorBase):
             raise TypeError(
                 f"{type(self).__name__} is not made by hand: use ActorSystem.spawn(...) or, in an actor, self.spawn()"
             )
-        self._cell = cell
+        self._cell: Cell = cell
         # Instead of Pykka's constructor, which draws a random URN and makes an event and a reference: those of the cell
         # outlive restarts and are the same in every run of a simulation.
         self.actor_inbox = self._create_actor_inbox()

@@ -1,14 +1,10 @@
-"""Where a recorder stands: what a dispatcher and an actor have for it. Without a recorder each does nothing."""
+"""What a dispatcher and an actor have for a recorder. Without one it does nothing."""
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-if TYPE_CHECKING:
-    from actors.kernel.cell import Cell
-    from actors.kernel.dispatcher import Dispatcher
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -38,15 +34,22 @@ class RecordedDispatcher(abc.ABC):
     def release(self) -> None:  # noqa: B027 - most run actors at once
         """The first actors are made: let them run, if that has waited for this."""
 
-    def beneath(self) -> Dispatcher:
+    def beneath(self) -> Any:
         """The dispatcher for what is beneath the actors: their capabilities. A recorder records nothing of it."""
-        return cast("Dispatcher", self)
+        return self
+
+
+class HasDispatcher(Protocol):
+    """A cell, as far as this module knows it."""
+
+    @property
+    def dispatcher(self) -> RecordedDispatcher: ...
 
 
 class RecordedActor:
     """The part of an actor."""
 
-    _cell: Cell
+    _cell: HasDispatcher
 
     def observe(self, what: str, look: Callable[[], T]) -> T:
         """`look()`, for what another thread changes: a record notes what was seen. `what` names it."""

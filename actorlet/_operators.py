@@ -7,9 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from actorlet._sweep import Oracle, Sweep, swept
-
 if TYPE_CHECKING:
+    from actorlet._sweep import Oracle, Sweep
     from actorlet.testing import Cluster
 
 
@@ -92,6 +91,8 @@ class Operators:
 
         Raises ClusterError when the scenario does not work without a fault.
         """
+        from actorlet._sweep import swept  # with threads and queues, which only a sweep needs
+
         return swept(
             self,  # type: ignore[arg-type]  # its only subclass is Cluster
             scenario,

@@ -19,12 +19,15 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from actorlet._cluster_process import ClusterError, ClusterProcess
-from actorlet._handles import Load, kubernetes_client, lightkube_client
 from actorlet._operators import Operators
-from actorlet._sweep import Sweep, SweepFinding
+
+if TYPE_CHECKING:
+    from actorlet._handles import Load
+    from actorlet._sweep import Sweep, SweepFinding
 
 __all__ = ["Cluster", "ClusterError", "ClusterWarning", "Load", "Sweep", "SweepFinding", "cluster"]
 
@@ -41,6 +44,16 @@ _LONGER = 0.05
 """How much of the time so far passes between two looks in the mode auto."""
 _BEGINS_NOW = ("api-outage", "runtime-outage", "disk-full", "frozen-actor")
 """Faults that have a time; `fault` begins them at once unless `at` names one."""
+
+
+_LATER = {"Load": "actorlet._handles", "Sweep": "actorlet._sweep", "SweepFinding": "actorlet._sweep"}
+"""What is imported when somebody asks for it: most tests do not."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
 
 
 class ClusterWarning(UserWarning):
@@ -216,6 +229,8 @@ class Cluster(Operators):
         """
         pods = {"spec": dict(spec or {}), "labels": dict(labels or {}), "annotations": dict(annotations or {})}
         self._ask({"order": "load", "name": name, "namespace": namespace, "replicas": replicas, **pods})
+        from actorlet._handles import Load  # pytest imports this module at each start, in the plugin
+
         return Load(self._ask, name, namespace)
 
     # --- objects ----------------------------------------------------------------------------------------------------
@@ -254,10 +269,14 @@ class Cluster(Operators):
         The client acts as an admin, or as the user and groups given (see `kubeconfig_of`). Raises ClusterError if the
         package is not installed.
         """
+        from actorlet._handles import kubernetes_client
+
         return kubernetes_client(self.kubeconfig_of(user, groups) if user else self.kubeconfig)
 
     def lightkube(self, user: str = "", groups: Sequence[str] = ()) -> Any:
         """A `lightkube.Client` of this cluster; users and errors are as in `kubernetes`."""
+        from actorlet._handles import lightkube_client
+
         return lightkube_client(self.kubeconfig_of(user, groups) if user else self.kubeconfig)
 
     def kubeconfig_of(self, user: str, groups: Sequence[str] = ()) -> str:

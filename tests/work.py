@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -16,12 +17,15 @@ def calls_of(work: Callable[[], object]) -> int:
         nonlocal calls
         calls += event == "call"
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()  # what a collection calls would be counted
     sys.setprofile(count)
     try:
         work()
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
     return calls
 
 
@@ -34,10 +38,13 @@ def lines_of(work: Callable[[], object]) -> int:
         lines += event == "line"
         return count
 
-    before = sys.gettrace()
+    before, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()  # what a collection calls would be counted
     sys.settrace(count)
     try:
         work()
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
     return lines

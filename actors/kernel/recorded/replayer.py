@@ -138,7 +138,7 @@ class ReplayedDispatcher(Dispatcher):
 
     def step(self) -> Taken | None:
         """Take the next step of the record; None at its end."""
-        if self.steps == 0:
+        if self.steps == 0 and self._next is not None:
             self._end_step()  # what was done while the actors were made
         head = self._next
         while isinstance(head, ClockSet):
@@ -150,9 +150,11 @@ class ReplayedDispatcher(Dispatcher):
             self._next = head
             return None
         assert isinstance(head, Step), f"{head} is no step"
+        deeds = self._take_deeds()
+        if self._next is None:  # the process was killed, perhaps in this step: a part of it may be missing
+            return None
         self.steps += 1
         self._now_ns = head.now_ns
-        deeds = self._take_deeds()
         self.actor = ""
         if self._takes(head):
             self._end_step()

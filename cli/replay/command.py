@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -63,12 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _replay(saved: SavedRun, stepper: Stepper[Replay], options: argparse.Namespace, interrupt: Interrupt) -> int:
     say(*_head(saved))
-    if options.until is not None:
-        stepper.until(options.until)
-    elif not options.step:
-        stepper.go()
-    if options.step:
-        stepper.converse(sys.stdin)
+    stepper.walk(options.until, by_hand=options.step)
     if interrupt.came:
         complain("actorlet replay: interrupted")
         return 130

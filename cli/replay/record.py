@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -117,12 +116,7 @@ def _step_through(run: RecordedRun, options: argparse.Namespace, interrupt: Inte
     if trace is not None:
         stepper.also_told = lambda line: trace.write(f"{readable(line)}\n")
     say(*head(stepper.replay))
-    if options.until is not None:
-        stepper.until(options.until)
-    elif not options.step:
-        stepper.go()
-    if options.step:
-        stepper.converse(sys.stdin)
+    stepper.walk(options.until, by_hand=options.step)
     if interrupt.came:
         complain("actorlet replay: interrupted")
         return 130

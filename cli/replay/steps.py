@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -198,6 +199,15 @@ class Stepper(Generic[R]):
     def back(self, steps: int) -> None:
         """Take so many turns back."""
         self.until(Until(step=max(0, self.replay.step - steps)))
+
+    def walk(self, until: Until | None, *, by_hand: bool) -> None:
+        """Go to that place, or to the end; by hand, go on from there by the words of standard input."""
+        if until is not None:
+            self.until(until)
+        elif not by_hand:
+            self.go()
+        if by_hand:
+            self.converse(sys.stdin)
 
     def until(self, where: Until) -> None:
         """Play to a step or a time, or on to a line of the trace. What is past is played again from the begin."""

@@ -97,8 +97,8 @@ class NodeAgent:
         for family in (CLIENT_CERTIFICATE_TTL, SERVER_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL):
             if not self.meters.has(family):
                 self.meters.put(family, math.inf)  # until the owner of a certificate reports its expiry
-        measured = _measured(capabilities, dispatcher.beneath())
-        self._capabilities = measured if edges is None else edges(measured)
+        self._measured = _measured(capabilities, dispatcher.beneath())
+        self._capabilities = self._measured if edges is None else edges(self._measured)
 
     def start(self) -> None:
         """Start the actors. Returns at once."""
@@ -108,6 +108,19 @@ class NodeAgent:
     def stop(self, timeout_ns: int = 30_000_000_000) -> bool:
         """End the agent and leave the containers running. False when an actor did not end within `timeout_ns`."""
         return self.system.stop(timeout_ns)
+
+    def start_over(self, next_life: Callable[[], tuple[Dispatcher, Edges]], timeout_ns: int = 30_000_000_000) -> bool:
+        """Start new actors in the place of these, as a new process would: they find out all that is.
+
+        The dispatcher of these must leave the one beneath it open. `next_life` is called when they have ended. False
+        when one did not end within `timeout_ns`. No question has an answer meanwhile.
+        """
+        ended = self.system.stop(timeout_ns)
+        dispatcher, edges = next_life()
+        self.system = ActorSystem(dispatcher, name=self.system.name)
+        self._capabilities = edges(self._measured)
+        self.start()
+        return ended
 
     def pods(self) -> tuple[Pod, ...]:
         """Every pod of this node with its published status, by namespace and name.

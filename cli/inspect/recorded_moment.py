@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from actors.records.folder import NoRecordError, runs_in
+from actors.records.folder import runs_in
 from actors.replays.player import RunPlayer
 from actors.replays.record_replay import RecordReplay
 from cli.inspect.explanation import Explanation
 from cli.inspect.local_views import explanation
-from cli.moments import shown, wall_ns_of
+from cli.recorded_runs import run_at
 from cli.silence import silence
 
 
@@ -23,18 +23,11 @@ def explanation_from(folder: str, pod: str, at: str | None) -> Explanation:
 def player_at(folder: str, at: str | None) -> RunPlayer:
     """The last agent that had begun by then, played up to that time; None: to its end."""
     runs = runs_in(folder)
-    run = runs[-1]
-    wall_ns = None
-    if at is not None:
-        wall_ns = wall_ns_of(at, runs[0].header.began_wall_ns)
-        begun = [each for each in runs if each.header.began_wall_ns <= wall_ns]
-        if not begun:
-            raise NoRecordError(f"the record begins only at {shown(runs[0].header.began_wall_ns)}")
-        run = begun[-1]
-    if wall_ns is None:
-        player = RunPlayer(run, lambda _: None)
+    if at is None:
+        player = RunPlayer(runs[-1], lambda _: None)
         player.play_while_alive()
         return player
+    run, wall_ns = run_at(runs, at)
     replay = RecordReplay(run, lambda _: None)
     replay.until_ns(wall_ns - replay.began_wall_ns)
     return replay.player

@@ -18,6 +18,7 @@ from actors.replays.record_replay import RecordReplay, brief
 from cli.file_errors import why
 from cli.moments import shown
 from cli.printing import complain, say
+from cli.recorded_runs import left_out, run_at, run_number
 from cli.replay.steps import Stepper, UnknownActorError
 from cli.silence import silence
 from cli.simulate.play_watch import Interrupt, interruptible
@@ -33,7 +34,10 @@ def replay_record(options: argparse.Namespace) -> int:
     """Play the record of that folder; the exit status."""
     interrupt = Interrupt()
     try:
-        runs = chosen(runs_in(options.file), options.run)
+        there = runs_in(options.file)
+        runs = chosen(there, options)
+        if options.run is None and (gone := left_out(there)):
+            say(gone)
         with contextlib.ExitStack() as stack:
             trace = stack.enter_context(TraceFile(options.trace, "replay")) if options.trace else None
             for manager in (interruptible(interrupt), few_collections(), silence()):
@@ -47,13 +51,13 @@ def replay_record(options: argparse.Namespace) -> int:
     return 130 if interrupt.came else max(statuses)
 
 
-def chosen(runs: Sequence[RecordedRun], number: int | None) -> Sequence[RecordedRun]:
-    """The runs to play: that one, or all that can be played. Raises NoRecordError."""
-    if number is None:
-        return [run for run in runs if run.has_begin] or runs
-    if not 1 <= number <= len(runs):
-        raise NoRecordError(f"there is no run {number}: the record has {of(len(runs), 'run')}")
-    return [runs[number - 1]]
+def chosen(runs: Sequence[RecordedRun], options: argparse.Namespace) -> Sequence[RecordedRun]:
+    """The runs to play: that one, that of a moment, or all that can be played. Raises NoRecordError."""
+    if options.run is not None:
+        return [run_number(runs, options.run)]
+    if options.until is not None and options.until.moment:
+        return [run_at(runs, options.until.moment)[0]]
+    return [run for run in runs if run.has_begin] or runs
 
 
 def _play(run: RecordedRun, pod: str | None, interrupt: Interrupt, trace: TraceFile | None) -> int:

@@ -43,7 +43,7 @@ from cli.run.node_start import (
     runtime_name_of,
     this_machine,
 )
-from cli.run.recording import agent_of, pool_for, recorder_of
+from cli.run.recording import agent_of, pool_for, recorder_of, start_over_in_time
 from cli.run.tracing import TracingError, count_spans, open_tracing
 from config.documents.codec import DocumentError
 from config.flags.command_line import parse_flags
@@ -180,7 +180,9 @@ def run(start: StartConfiguration) -> int:
         after.callback(server.close)
         node.start()
         notify(READY)
-        name = _wait(node)
+        with ExitStack() as running:
+            start_over_in_time(node, recorder, dispatcher, running)
+            name = _wait(node)
         LOG.info("%s: the agent ends, its containers run on", name)
         notify(STOPPING)
         if not node.stop(STOP_TIMEOUT_NS):

@@ -36,7 +36,7 @@ from cli.printing import complain, say
 from cli.run.log_lines import log_to
 from cli.run.node_server import NodeWindow, Serving, node_server
 from cli.run.node_start import open_lines, plan_of, real_capabilities, runtime_name_of, this_machine
-from cli.run.recording import agent_of, pool_for, recorder_of
+from cli.run.recording import agent_of, pool_for, recorder_of, start_over_in_time
 from cli.simulated.embedded_api import PASSING_PREFIX, ApiServerOptions, EmbeddedApi, embedded_api, new_file, port
 from cli.styling import console
 from cli.up.keys import CTRL_C, Keys
@@ -134,6 +134,7 @@ def _run(options: argparse.Namespace, root: str) -> int:
             _serve_locally(endpoint)
             node.start()
             after.callback(node.stop, STOP_TIMEOUT_NS)
+            start_over_in_time(node, recorder, dispatcher, after)
             outcome = _watch(node, others, dispatcher, screen, keys, options, wanted)
     return _verdict(options, outcome, len(wanted.pods))
 

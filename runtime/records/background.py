@@ -1,7 +1,8 @@
 """Writes a record on a thread of its own, so that nobody who records waits for a disk.
 
 `note` only appends to a bounded queue. The thread takes what has come, a few times a second, has it encoded, and writes
-it. If the queue is full, what comes is dropped, and the encoder is told so: it notes the gap and begins anew.
+it. If the queue is full, what comes is dropped, and the encoder is told so: it notes the gap, and nothing more comes
+until somebody begins another run.
 """
 
 from __future__ import annotations
@@ -35,6 +36,22 @@ class RecordEncoder(Protocol):
         """The entry that says that something is missing from here on."""
 
 
+WHY_GAP = "more was to be recorded than the disk took"
+
+
+class _Gap:
+    """In the queue: what came here was dropped."""
+
+
+class _Run:
+    """In the queue: what follows is of another run."""
+
+    __slots__ = ("encoder",)
+
+    def __init__(self, encoder: RecordEncoder) -> None:
+        self.encoder = encoder
+
+
 class BackgroundRecording:
     """See the module. `start` once, `close` once."""
 
@@ -47,10 +64,13 @@ class BackgroundRecording:
         self._closing = False
         self._is_over = False
         """Nothing is recorded any more."""
-        self._dropped = False
         self._thread = threading.Thread(target=self._work, name="record", daemon=True)
         self.written_bytes = 0
         """Payload, before compression."""
+        self.run_bytes = 0
+        """What the run has on the disk, or had there."""
+        self._first_segment = 0
+        self._has_begin = True
 
     def start(self) -> None:
         """Begin to write."""
@@ -61,9 +81,21 @@ class BackgroundRecording:
         if self._is_over:
             return
         if len(self._queue) >= self._at_most:
-            self._dropped = self._is_over = True
+            self._queue.append(_Gap())
+            self._is_over = True
             return
         self._queue.append(entry)
+
+    def has_gap(self) -> bool:
+        """Whether nothing is recorded until another run begins, which it may now."""
+        return self._is_over and not self._queue and self._thread.is_alive()
+
+    def begin(self, encoder: RecordEncoder) -> None:
+        """What is noted from here on is another run, with segments of its own."""
+        if self._thread.is_alive():
+            self._queue.append(_Run(encoder))
+            self._is_over = False
+            self.run_bytes = 0
 
     def close(self, timeout_s: float = 10.0) -> None:
         """Write what has come, and end. A disk that hangs is left behind."""
@@ -94,17 +126,39 @@ class BackgroundRecording:
     def _write_all(self) -> bool:
         """Write what has come. False when it was nothing."""
         wrote = False
-        while self._queue or self._dropped:
-            batch = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_AT_MOST))]
-            if not self._queue and self._dropped:
-                self._dropped = False
-                why = "more was to be recorded than the disk took"
-                logger.error("nothing is recorded any more: %s", why)
-                batch.append(self._encoder.lost(why))
-            if self._ring.is_full():
-                self._ring.begin(self._encoder.header())
-            payload = self._encoder.payload(batch)
-            self._ring.add(payload)
-            self.written_bytes += len(payload)
-            wrote = True
+        while self._queue:
+            batch, run = self._take()
+            if batch:
+                self._write(batch)
+                wrote = True
+            if run is not None:
+                self._encoder = run.encoder
+                self.run_bytes = 0
+                self._ring.end_segment()
         return wrote
+
+    def _take(self) -> tuple[list[Any], _Run | None]:
+        """The next entries of a run, and the run that begins after them."""
+        batch: list[Any] = []
+        while self._queue and len(batch) < BATCH_AT_MOST:
+            entry = self._queue.popleft()
+            if type(entry) is _Run:
+                return batch, entry
+            if type(entry) is _Gap:
+                logger.error("nothing is recorded from here on: %s", WHY_GAP)
+                entry = self._encoder.lost(WHY_GAP)
+            batch.append(entry)
+        return batch, None
+
+    def _write(self, batch: list[Any]) -> None:
+        ring = self._ring
+        if ring.is_full():
+            ring.begin(self._encoder.header())
+            if self.run_bytes == 0:
+                self._first_segment, self._has_begin = ring.number, True
+        payload = self._encoder.payload(batch)
+        self.run_bytes += ring.add(payload)
+        self.written_bytes += len(payload)
+        if self._has_begin and ring.oldest() > self._first_segment:
+            self._has_begin = False
+            logger.warning("the beginning of this run made room for what came later; what is left cannot be played")

@@ -35,6 +35,10 @@ def segments_of(folder: str) -> tuple[str, ...]:
     return tuple(os.path.join(folder, name) for name in names)
 
 
+def _number_of(path: str) -> int:
+    return int(os.path.basename(path).partition(".")[0])
+
+
 class SegmentRing:
     """Writes segments into `folder`, at most `size_bytes` in total.
 
@@ -47,7 +51,8 @@ class SegmentRing:
         self._segment_bytes = max(SEGMENT_AT_LEAST_BYTES, self.size_bytes // SEGMENTS)
         self._lock = -1
         self._file = -1
-        self._number = 0
+        self.number = 0
+        """Of the current segment, or of the last one."""
         self._written_bytes = 0
         self._encoder = SegmentEncoder()
         self._sizes: dict[str, int] = {}
@@ -69,7 +74,7 @@ class SegmentRing:
             raise RingError(f"another agent records into {self.folder}; choose another folder, or stop it") from None
         for path in segments_of(self.folder):
             self._sizes[path] = os.path.getsize(path)
-            self._number = int(os.path.basename(path).partition(".")[0])
+            self.number = _number_of(path)
 
     def is_full(self) -> bool:
         """Whether the current segment is large enough: begin the next one."""
@@ -77,9 +82,9 @@ class SegmentRing:
 
     def begin(self, header: bytes) -> None:
         """Begin a segment. Raises OSError."""
-        self._end_segment()
-        self._number += 1
-        path = os.path.join(self.folder, f"{self._number:010d}{SUFFIX}")
+        self.end_segment()
+        self.number += 1
+        path = os.path.join(self.folder, f"{self.number:010d}{SUFFIX}")
         self._make_room(self._segment_bytes)
         self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._sizes[path] = 0
@@ -87,9 +92,16 @@ class SegmentRing:
         self._encoder = SegmentEncoder()
         self._write(self._encoder.begin(header))
 
-    def add(self, payload: bytes) -> None:
-        """Add a payload to the current segment. Raises OSError; then the segment is over."""
-        self._write(self._encoder.piece(payload))
+    def add(self, payload: bytes) -> int:
+        """Add a payload to the current segment; returns its size there. Raises OSError; then the segment is over."""
+        piece = self._encoder.piece(payload)
+        self._write(piece)
+        return len(piece)
+
+    def oldest(self) -> int:
+        """The number of the oldest segment; that of the last one without any."""
+        path = next(iter(self._sizes), None)
+        return self.number if path is None else _number_of(path)
 
     def sync(self) -> None:
         """Have the disk take what was written: it survives a power cut then."""
@@ -99,12 +111,13 @@ class SegmentRing:
 
     def close(self) -> None:
         """End the segment and let the folder go."""
-        self._end_segment()
+        self.end_segment()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
-    def _end_segment(self) -> None:
+    def end_segment(self) -> None:
+        """What comes next begins another one."""
         if self._file >= 0:
             self.sync()
             os.close(self._file)
@@ -117,7 +130,7 @@ class SegmentRing:
                 written = os.write(self._file, left)
             except OSError as error:
                 if error.errno not in _FULL or not self._remove_oldest():
-                    self._end_segment()
+                    self.end_segment()
                     raise
                 continue
             left = left[written:]

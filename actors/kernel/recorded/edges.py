@@ -4,6 +4,8 @@
 passes through. What a call returns is one of three things. Data is noted as it is. An effect (it has callbacks) gets a
 number, and its end comes as a step. Anything else is a handle: an object with calls of its own, such as a watch; it is
 wrapped, too. Functions among the arguments are called back in steps of their own; their callers get None.
+
+`close` does what the end of a process would do: it closes the handles that are open, and cancels what has not ended.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import datetime
 import enum
 import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import is_dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -92,10 +94,23 @@ class Edges:
         self._effects = 0
         self._callbacks = 0
         self._handles = itertools.count(1)
+        self._open: dict[str, Edge] = {}
+        self._under_way: dict[int, RecordedEffect] = {}
 
     def of(self, capability: Any, site: str) -> Any:
         """The capability as actors are to have it. `site` names it in the record."""
         return Edge(self, site, capability)
+
+    def close(self) -> None:
+        """The actors have ended, and their process goes on. Failures are left out: nobody is there to hear of them."""
+        for handle in list(self._open.values()):
+            with suppress(Exception):
+                handle.real.close()
+        for effect in list(self._under_way.values()):
+            with suppress(Exception):
+                effect.real.cancel()
+        self._open.clear()
+        self._under_way.clear()
 
     # --- calls in a step --------------------------------------------------------------------------------------------
 
@@ -120,7 +135,14 @@ class Edges:
         return handle
 
     def _handle(self, value: Any, site: str) -> Edge:
-        return Edge(self, f"{site}#{next(self._handles)}", value)
+        handle = Edge(self, f"{site}#{next(self._handles)}", value)
+        if hasattr(value, "close"):
+            self._open[handle.site] = handle
+        return handle
+
+    def closed(self, handle: Edge) -> None:
+        """An actor has closed it."""
+        self._open.pop(handle.site, None)
 
     def begun(
         self, site: str, arguments: tuple[Any, ...], named: dict[str, Any], real: Pending[Any], first_callback: int = 0
@@ -133,6 +155,7 @@ class Edges:
         if real.done():
             self.end_now(effect)
         else:
+            self._under_way[number] = effect
             real.add_done_callback(lambda _: self._ends(effect))
         return effect
 
@@ -144,6 +167,7 @@ class Edges:
 
     def _ends(self, effect: RecordedEffect) -> None:
         """The real effect has ended, on any thread."""
+        self._under_way.pop(effect.number, None)
         failed, value = self._outcome(effect)
 
         def step(now_ns: int) -> EffectDone | None:
@@ -192,6 +216,8 @@ class Edge(Sited):
         def call(*arguments: Any, **named: Any) -> Any:
             if not edges.dispatcher.in_step():
                 return value(*arguments, **named)
+            if name == "close":
+                edges.closed(self)
             return edges.call(call_site(site, arguments), value, arguments, named)
 
         call.__name__, call.__qualname__ = name, site

@@ -16,6 +16,9 @@ these, in one order. What actors send each other needs no record: it follows, an
 Timers of actors have a heap here, and fire in steps. Timers of what is beneath actors (deadlines of lanes, rate limits)
 are those of the dispatcher beneath.
 
+A system of actors can hand over to the next one in the same process: `hand_over`, then `close`. Nothing comes from it
+afterwards, and the dispatcher beneath lives on.
+
 What wakes an actor in another way breaks the order. That is noted as `Lost`, and the actors go on as without a record.
 """
 
@@ -32,7 +35,7 @@ from pykka.messages import _ActorStop
 from actors.kernel.context import context
 from actors.kernel.dispatcher import Dispatcher, LaneReport, Runnable
 from actors.kernel.incarnation import EffectEnded
-from actors.kernel.promise import Pending
+from actors.kernel.promise import Pending, Promise
 from actors.kernel.recorded.edges import Edges, RecordedLane
 from actors.kernel.recorded.entries import (
     Began,
@@ -55,6 +58,8 @@ Note = Callable[[Entry], object]
 CLOCK_DRIFT_NS = 1_000_000
 """The time of day is noted anew when it is off by this much."""
 NO_THREAD = 0
+HAND_OVER_NS = 30_000_000_000
+"""How long to wait for the worker beneath to come to the end. It replaces a thread that hangs before that."""
 
 
 class RecordedDispatcher(Dispatcher):
@@ -83,6 +88,9 @@ class RecordedDispatcher(Dispatcher):
         self._offset_ns = wall_ns - self._now_ns
         self._thread = threading.get_ident()
         """The thread of the step that runs now."""
+        self._hands_over = False
+        self._is_over = False
+        """Its actors have handed over: whatever still comes is for nobody."""
         self.lost = ""
         """Why the record cannot be played from some step on; empty while it can."""
         note(Began(self._now_ns, wall_ns, seed))
@@ -98,6 +106,8 @@ class RecordedDispatcher(Dispatcher):
     # --- the dispatcher's interface ---------------------------------------------------------------------------------
 
     def enqueue(self, cell: Runnable) -> None:
+        if self._is_over:
+            return
         turn = _Turn(self, cell)
         if self._held is not None:
             self._held.append(turn)
@@ -159,10 +169,22 @@ class RecordedDispatcher(Dispatcher):
     def stuck(self) -> tuple[tuple[str, int], ...]:
         return self._inner.stuck()
 
+    def hand_over(self) -> None:
+        """At its end, leave the dispatcher beneath to the next one."""
+        self._hands_over = True
+
     def close(self) -> None:
-        if not self.lost:
-            self._note(Closed(self._inner.now_ns()))
-        self._inner.close()
+        if not self._hands_over:
+            if not self.lost:
+                self._note(Closed(self._inner.now_ns()))
+            self._inner.close()
+            return
+        last: Promise[None] = Promise()
+        self.come(Closed, lambda: last.set_result(None))  # a step, since the worker may still be in one
+        self._inner.wait_until_done(last, HAND_OVER_NS)
+        self._is_over = True
+        self._note = self.edges.note = _drop
+        self.edges.close()
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
@@ -179,7 +201,8 @@ class RecordedDispatcher(Dispatcher):
 
         `step` gets the time; None: it is nothing any more.
         """
-        self._inner.enqueue(_Arrival(self, step, then))
+        if not self._is_over:
+            self._inner.enqueue(_Arrival(self, step, then))
 
     def lose(self, why: str) -> None:
         """Something cannot be recorded. The first time counts."""
@@ -206,6 +229,8 @@ class RecordedDispatcher(Dispatcher):
             self._thread = NO_THREAD
 
     def take_turns(self, cell: Runnable, turns: int) -> None:
+        if self._is_over:
+            return
         self._note(Turn(self.begin_step(), cell.path, turns))
         try:
             cell.run(turns)
@@ -213,6 +238,8 @@ class RecordedDispatcher(Dispatcher):
             self.end_step()
 
     def arrive(self, step: Callable[[int], Entry | None], then: Callable[[], object]) -> None:
+        if self._is_over:
+            return
         entry = step(self.begin_step())
         try:
             if entry is not None:
@@ -255,11 +282,19 @@ class RecordedDispatcher(Dispatcher):
             if context.cell is not None and not isinstance(message, EffectEnded):
                 self._note(Sent(cell.path, None if is_stop else message))
             return False
+        if self._is_over:
+            return False
         if is_stop:
             self.come(lambda now_ns: StopCame(now_ns, cell.path), lambda: cell.request_stop(reply_to))
         else:
             asked = reply_to is not None
-            came = lambda now_ns: MessageCame(now_ns, cell.path, message, asked)  # noqa: E731
+
+            def came(now_ns: int) -> MessageCame | None:
+                if not cell.has_stopped():
+                    return MessageCame(now_ns, cell.path, message, asked)
+                cell.post(message, reply_to, key)  # it says so itself; no actor hears of it
+                return None
+
             self.come(came, lambda: cell.post(message, reply_to, key))
         return True
 

@@ -119,6 +119,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "command_parser",
         "file_errors",
         "moments",
+        "recorded_runs",
         "silence",
         "check",
         "inspect",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+import pykka
 import pytest
 
 from actors.kernel import Actor, ActorSystem, Message, PoolDispatcher, Promise, SimulatedDispatcher, handles
@@ -303,3 +304,58 @@ def test_an_actor_can_be_asked_after_the_record(on_threads: tuple[list[Entry], l
     listener.ask(Heard("a question"), timeout=1)
     assert heard[-1] == "a question"
     assert not differences
+
+
+def test_a_system_hands_over_to_the_next_one_and_nothing_comes_from_it_any_more():
+    pool, weather = PoolDispatcher(1), Weather()
+    one: list[Entry] = []
+    first = RecordedDispatcher(pool, one.append, seed=1)
+    system, _ = make(first, first.edges.of(weather, "weather"))
+    forecaster, listener = system.find("/forecaster"), system.find("/listener")
+    assert forecaster is not None
+    assert listener is not None
+    forecaster.tell(Begin())
+    listener.ask(Heard("begun"), timeout=WAIT_S)
+    stale_news = weather.on_news
+    first.hand_over()
+    assert system.stop()
+    assert isinstance(one[-1], Closed)
+    noted = len(one)
+    two: list[Entry] = []
+    second = RecordedDispatcher(pool, two.append, seed=2)
+    system, _ = make(second, second.edges.of(weather, "weather"))
+    stale_news("late")
+    with pytest.raises(pykka.ActorDeadError):
+        forecaster.ask(Heard("late"), timeout=WAIT_S)
+    listener = system.find("/listener")
+    assert listener is not None
+    listener.ask(Heard("here"), timeout=WAIT_S)
+    assert system.stop()
+    assert len(one) == noted
+    assert not second.lost
+    assert replay(one)[1] == []
+    assert replay(two)[1] == []
+
+
+class Neglectful(Actor):
+    """Leaves open what it has opened."""
+
+    def __init__(self, weather: Any) -> None:
+        super().__init__()
+        self._weather = weather
+
+    def on_start(self) -> None:
+        self._watch = self._weather.watch(lambda _: None)
+        self._weather.tomorrow("here")
+
+
+def test_what_actors_leave_open_is_closed_when_they_hand_over():
+    weather = Weather()
+    dispatcher = RecordedDispatcher(SimulatedDispatcher(1), lambda _: None, seed=1)
+    system = ActorSystem(dispatcher, name="weather")
+    system.spawn(Neglectful, dispatcher.edges.of(weather, "weather"), name="neglectful")
+    dispatcher.release()
+    dispatcher.hand_over()
+    system.stop()
+    assert weather.closed == 1
+    assert weather.later.cancelled()

@@ -26,7 +26,6 @@ from runtime.records.background import BackgroundRecording
 from runtime.records.drawn import Drawn
 from runtime.records.ring import SegmentRing
 
-
 RUNS_IN_A_RING = 4
 """A run that takes this part of the ring is to end: the runs before it stay for a while."""
 
@@ -70,7 +69,7 @@ class NodeRecorder:
         return recorded(capabilities, self.dispatcher.edges.of)
 
     def wants_to_begin_anew(self) -> bool:
-        """Whether the actors should start over: the run is long, or it has lost something and cannot be played further."""
+        """Whether the actors should start over: the run is long, or cannot be played further."""
         recording = self._recording
         if recording is None:
             return False
@@ -83,7 +82,7 @@ class NodeRecorder:
         self.dispatcher.hand_over()
 
     def begin_run(self, drawn: Drawn) -> tuple[Dispatcher, Any]:
-        """The actors have stopped. Returns the dispatcher and the edges of the next ones, as `NodeAgent` takes them.
+        """The actors have stopped: the dispatcher and the edges of the next ones.
 
         Secrets that are known stay known, and the key stays the same.
         """

@@ -1,4 +1,4 @@
-"""Whether a node is at rest: nothing is under way that its agent would have to begin again after a restart. Pure.
+"""Whether a node is at rest: nothing is under way that its next agent would have to begin again. Pure.
 
 Reads of the runtime and probes do not count: the next agent makes them anyway, and a busy node always has some.
 """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import platform
-import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ LOG = logging.getLogger("actorlet.run")
 LANE = "record"
 LANES = frozenset({LANE, "heap"})
 """Those of the command line."""
+CLOSE_NS = 40_000_000_000
 LOOK_EVERY_NS = 1_000_000_000
 APART_NS = 600_000_000_000
 """Actors start over at most this often, however fast the ring fills."""
@@ -71,17 +71,17 @@ class StartingOver:
         self._recorder = recorder
         self._dispatcher = dispatcher
         self._began_ns = dispatcher.now_ns()
-        self._one = threading.Lock()
+        self._lane = dispatcher.lane(LANE, size=1, per_key=1)
         self._is_closed = False
         self.times = 0
 
     def begin(self) -> None:
         """Look from time to time; not again before the last look has ended."""
-        lane, looks = self._dispatcher.lane(LANE, size=1, per_key=1), list[Promise[None]]()
+        looks: list[Promise[None]] = []
 
         def look() -> None:
             if all(each.done() for each in looks):
-                looks[:] = [lane.submit("look", self.look)]
+                looks[:] = [self._lane.submit("look", self.look)]
 
         self._dispatcher.schedule(LOOK_EVERY_NS, look, LOOK_EVERY_NS)
 
@@ -89,11 +89,8 @@ class StartingOver:
         """Start over if it is time."""
         if self._dispatcher.now_ns() - self._began_ns < APART_NS or not self._recorder.wants_to_begin_anew():
             return
-        if under_way(self._node.report(), besides=LANES):
-            return
-        with self._one:
-            if not self._is_closed:
-                self._start_over()
+        if not self._is_closed and not under_way(self._node.report(), besides=LANES):
+            self._start_over()
 
     def _start_over(self) -> None:
         # Here: most agents are not recorded, and need no memory for this.
@@ -108,8 +105,11 @@ class StartingOver:
 
     def close(self) -> None:
         """Never again. Waits for one that goes on."""
-        with self._one:
-            self._is_closed = True
+        closing = self._lane.submit("look", self._close)
+        self._dispatcher.wait_until_done(closing, CLOSE_NS)
+
+    def _close(self) -> None:
+        self._is_closed = True
 
 
 def start_over_in_time(

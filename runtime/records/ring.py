@@ -93,7 +93,10 @@ class SegmentRing:
         self._write(self._encoder.begin(header))
 
     def add(self, payload: bytes) -> int:
-        """Add a payload to the current segment; returns its size there. Raises OSError; then the segment is over."""
+        """Add a payload to the current segment; returns its size there.
+
+        Raises OSError; then the segment is over.
+        """
         piece = self._encoder.piece(payload)
         self._write(piece)
         return len(piece)

@@ -102,7 +102,10 @@ class Edges:
         return Edge(self, site, capability)
 
     def close(self) -> None:
-        """The actors have ended, and their process goes on. Failures are left out: nobody is there to hear of them."""
+        """The actors have ended, and their process goes on.
+
+        Failures are left out: nobody is there to hear of them.
+        """
         for handle in list(self._open.values()):
             with suppress(Exception):
                 handle.real.close()

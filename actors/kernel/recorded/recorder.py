@@ -59,7 +59,7 @@ CLOCK_DRIFT_NS = 1_000_000
 """The time of day is noted anew when it is off by this much."""
 NO_THREAD = 0
 HAND_OVER_NS = 30_000_000_000
-"""How long to wait for the worker beneath to come to the end. It replaces a thread that hangs before that."""
+"""How long to wait for the worker beneath. It replaces a thread that hangs before that."""
 
 
 class RecordedDispatcher(Dispatcher):

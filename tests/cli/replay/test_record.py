@@ -6,12 +6,13 @@ import os
 import shutil
 import signal
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
 
 from actorlet._process import command
-from actors.records.folder import runs_in
+from actors.records.folder import RecordedRun, runs_in
 from actors.records.format import PackedComparison
 from cli.inspect.explain import main as explain
 from cli.moments import shown
@@ -77,18 +78,64 @@ def test_a_segment_that_was_cut_off_is_replayed_as_far_as_it_goes(record: Path, 
 
 def test_a_record_that_lost_its_beginning_says_so(record: Path, capsys: pytest.CaptureFixture[str]):
     (path,) = segments_of(str(record))
-    data = bytearray(Path(path).read_bytes())
+    lose_beginning(Path(path))
+    assert replay([str(record)]) == 2
+    told = capsys.readouterr()
+    assert "begins in the middle" in told.err
+    assert "nothing of the record can be played" in told.out
+
+
+def lose_beginning(path: Path) -> None:
+    """Make this the fourth segment of its run."""
+    data = bytearray(path.read_bytes())
     place = data.index(b"index") + len(b"index")
     assert data[place] == 0
     data[place] = 3
-    head = data[17:25]
-    length = int.from_bytes(head[:4], "big")
-    import zlib
-
+    length = int.from_bytes(data[17:21], "big")
     data[21:25] = zlib.crc32(bytes(data[25 : 25 + length])).to_bytes(4, "big")
-    Path(path).write_bytes(bytes(data))
-    assert replay([str(record)]) == 2
-    assert "begins in the middle" in capsys.readouterr().err
+    path.write_bytes(bytes(data))
+
+
+@pytest.fixture(scope="module")
+def two_runs(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The record of two agents, one after the other."""
+    folder = Path(shutil.copytree(recorded, tmp_path_factory.mktemp("two") / "record"))
+    subprocess.run(up(folder, "--once", "--output", "json"), check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def begin_of(run: RecordedRun) -> str:
+    """The first second of the run, as a moment."""
+    return shown(run.header.began_wall_ns + 10**9).removesuffix(" UTC")
+
+
+def test_the_agent_of_a_moment_is_played(two_runs: Path, capsys: pytest.CaptureFixture[str]):
+    first, second = runs_in(str(two_runs))
+    for run in (first, second):
+        assert replay([str(two_runs), "--until", begin_of(run), "--lines", "1"]) == 0
+        assert shown(run.header.began_wall_ns) in capsys.readouterr().out
+        assert explain(["web-demo", "--from", str(two_runs), "--at", begin_of(run)]) == 0
+
+
+def test_what_is_left_after_a_beginning_was_dropped_is_played(
+    two_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    record = Path(shutil.copytree(two_runs, tmp_path / "record"))
+    first, second = runs_in(str(record))
+    lose_beginning(Path(first.paths[0]))
+    assert replay([str(record)]) == 0
+    out = capsys.readouterr().out
+    since = f"the record can be played from {shown(second.header.began_wall_ns)} on"
+    assert f"the beginning of run 1 made room for newer segments: {since}" in out
+    assert out.count(AS_RECORDED) == 1
+    assert explain(["web-demo", "--from", str(record), "--at", begin_of(second)]) == 0
+    capsys.readouterr()
+    for played in (["--until", begin_of(first)], ["--run", "1"]):
+        assert replay([str(record), *played]) == 2
+    assert explain(["web-demo", "--from", str(record), "--at", begin_of(first)]) == 2
+    assert since in capsys.readouterr().err
+    assert rehearse([str(record)]) == 0
+    assert "1 agent left out" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("spoiled", ["empty", "nothing", "text"])

@@ -16,10 +16,11 @@ def is_ready(status: Json) -> bool:
 
 
 def running_in(status: Json) -> set[str]:
-    """Ids of the containers that are shown to run."""
+    """Ids of the containers that are shown to run, sidecars among them."""
     return {
         each.get("containerID", "").rpartition("/")[2]
-        for each in status.get("containerStatuses") or ()
+        for kind in ("containerStatuses", "initContainerStatuses")
+        for each in status.get(kind) or ()
         if (each.get("state") or {}).get("running") is not None
     }
 

@@ -39,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     if os.path.isdir(options.file):
         return replay_record(options)
+    if options.scenario is not None:
+        complain("actorlet replay: --scenario needs a record; a saved failure has its scenario in the file")
+        return 2
     interrupt = Interrupt()
     with contextlib.ExitStack() as stack:
         try:
@@ -128,5 +131,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--actor", metavar="NAME", help="show this actor there: fields, mailbox, what it awaits")
     parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"of the trace (default: {LINES})")
+    parser.add_argument(
+        "--scenario", metavar="FILE", help="of a record: write the smallest scenario that fails alike (also: --pod)"
+    )
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
     return parser

@@ -38,6 +38,11 @@ def replay_record(options: argparse.Namespace) -> int:
         runs = chosen(there, options)
         if options.run is None and (gone := left_out(there)):
             say(gone)
+        if options.scenario is not None:
+            # Here: other replays need no simulated world.
+            from cli.replay.scenario_file import write_scenario
+
+            return write_scenario(runs, options.pod or "", options.scenario)
         with contextlib.ExitStack() as stack:
             trace = stack.enter_context(TraceFile(options.trace, "replay")) if options.trace else None
             for manager in (interruptible(interrupt), few_collections(), silence()):

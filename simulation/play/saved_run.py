@@ -16,7 +16,7 @@ from msgspec.structs import fields, replace
 from config.documents.text import only_document
 from config.documents.writing import yaml_text
 from simulation.scenarios.mistakes import mistakes
-from simulation.scenarios.scenario import Scenario, ScenarioError, check_scenario, with_lines
+from simulation.scenarios.scenario import Scenario, ScenarioError, check_scenario, read_scenario, with_lines
 
 FORMAT: Final = "actorlet.saved-run.v1"
 
@@ -78,9 +78,22 @@ def read_saved_run(data: bytes) -> SavedRun:
 def written(saved: SavedRun) -> bytes:
     """The saved run as YAML, the fields in the order of the struct, without defaults."""
     plain = msgspec.to_builtins(_with_the_defaults(saved))
-    text = yaml_text(plain, width=110).encode()
+    text = _text(plain).encode()
     # Texts that some readers of YAML take for numbers, such as a hash of digits around one e, are safe in JSON.
     return text if _reads_back(text, saved) else msgspec.json.format(msgspec.json.encode(plain))
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """A scenario alone, in the same form. Raises ScenarioError for one that cannot be played."""
+    plain = msgspec.to_builtins(_with_the_defaults(scenario))
+    text = _text(plain)
+    if read_scenario(text.encode()) != scenario:
+        return msgspec.json.format(msgspec.json.encode(plain)).decode()
+    return text
+
+
+def _text(plain: object) -> str:
+    return yaml_text(plain, width=110)
 
 
 def _with_the_defaults(value: Any) -> Any:

@@ -120,6 +120,10 @@ class ReplayedDispatcher(Dispatcher):
         """The last call of each site: how such calls are answered."""
         self.root: Any = None
         """The cell at the top. Set it before the first step."""
+        self.on_call: Callable[[Called, tuple[Any, ...]], object] = lambda *_: None
+        """Told of each call that the record has, with the arguments of now."""
+        self.on_message: Callable[[Any], object] = lambda _: None
+        """Told of each message between actors."""
         self.tap = self._taps
         self.steps = 0
         self._is_asking = False
@@ -263,6 +267,7 @@ class ReplayedDispatcher(Dispatcher):
             told = self._compare.told((arguments, named))
             self._differs(DifferenceKind.CALL, site, self._compare.told_call(found), told)
         self._last[site] = found
+        self.on_call(found, arguments)
         number = found.first_callback
         for each in (*arguments, *named.values()):
             if is_function(each):
@@ -366,5 +371,6 @@ class ReplayedDispatcher(Dispatcher):
 
     def _taps(self, cell: Any, message: Any, reply_to: Any, key: Hashable | None) -> bool:
         if context.cell is not None and not isinstance(message, EffectEnded):  # an end within the call is no message
+            self.on_message(message)
             self._sends.append((cell.path, None if isinstance(message, _ActorStop) else message))
         return False

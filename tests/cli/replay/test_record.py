@@ -18,6 +18,7 @@ from cli.inspect.explain import main as explain
 from cli.moments import shown
 from cli.rehearse.command import main as rehearse
 from cli.replay.command import main as replay
+from cli.simulate.command import main as simulate
 from runtime.records.ring import segments_of
 from tests.real.waiting import until
 
@@ -214,3 +215,15 @@ def test_a_table_says_which_differences_are_expected(
     monkeypatch.setattr(PackedComparison, "same_message", lambda *_: False)
     (tmp_path / "table.yaml").write_text(table)
     assert rehearse([str(recorded), "--expected", str(tmp_path / "table.yaml")]) == status
+
+
+def test_a_scenario_of_a_record_can_be_played(recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "night.yaml"
+    assert replay([str(recorded), "--scenario", str(file), "--pod", "web-demo"]) == 0
+    assert "1 pod and no faults; it breaks no rule" in capsys.readouterr().out
+    assert simulate([str(file), "--seed", "1", "--quiet"]) == 0
+
+
+def test_a_scenario_of_no_pod_is_refused(recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert replay([str(recorded), "--scenario", str(tmp_path / "x"), "--pod", "nothing"]) == 2
+    assert "no pod of the record has 'nothing' in its name" in capsys.readouterr().err

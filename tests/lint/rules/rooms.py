@@ -101,6 +101,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "host",
         "greedy",
         "scenarios",
+        "relived",
         "faults",
         "node",
         "world",

@@ -193,18 +193,27 @@ class Operator:
                 if "evicted" in BUGS and till in self.seen_ready:
                     continue  # it was made before
                 again |= self.create_till(shop, till)
-            elif pod["metadata"].get("deletionTimestamp"):
+            elif _ends(pod):
                 pass  # its end comes as an event
             elif pod["status"].get("phase") == "Failed":
                 self.delete_till(pod)
             if pod is not None and _is_ready(pod):
                 self.seen_ready.add(till)
-        for pod in self.tills_of(name):
-            number = int(pod["metadata"]["name"].rpartition("-")[2])
-            if number >= wanted and not pod["metadata"].get("deletionTimestamp"):
-                self.seen_ready.discard(pod["metadata"]["name"])
-                self.delete_till(pod)
+        surplus = [pod for pod in self.tills_of(name) if _number(pod) >= wanted and not _ends(pod)]
+        if surplus and not self.is_as_now(shop):
+            return False  # what it has become, comes as an event
+        for pod in surplus:
+            self.seen_ready.discard(pod["metadata"]["name"])
+            self.delete_till(pod)
         return again
+
+    def is_as_now(self, shop: Json) -> bool:
+        """Whether a shop of the cache is the one that there is: each cache lags behind by itself.
+
+        So pods of a new shop may be known before the shop. Ask the server itself before something is deleted.
+        """
+        now, was = self.find(f"{SHOPS}/{shop['metadata']['name']}"), shop["metadata"]
+        return now is not None and all(now["metadata"].get(part) == was.get(part) for part in ("uid", "generation"))
 
     def create_till(self, shop: Json, till: str) -> bool:
         """Whether it is to be tried again: the till of an earlier shop may still be there."""
@@ -252,12 +261,12 @@ class Operator:
 
     def clean(self, name: str, shop: Json | None) -> bool:
         """Remove what a shop had that is going, or is gone."""
-        if shop is None and "stale" not in BUGS:
+        if "stale" not in BUGS:
             shop = self.find(f"{SHOPS}/{name}")  # a cache may lag behind: ask the server itself
             if shop is not None and not shop["metadata"].get("deletionTimestamp"):
                 return False
         for pod in self.tills_of(name):
-            if not pod["metadata"].get("deletionTimestamp"):
+            if not _ends(pod):
                 self.delete_till(pod)
         if "stale" in BUGS:
             self.delete(f"{CORE}/secrets/{name}-key")
@@ -307,6 +316,14 @@ class Operator:
                 raise
 
 
+def _number(pod: Json) -> int:
+    return int(pod["metadata"]["name"].rpartition("-")[2])
+
+
+def _ends(pod: Json) -> bool:
+    return "deletionTimestamp" in pod["metadata"]
+
+
 def _is_ready(pod: Json) -> bool:
     conditions = pod["status"].get("conditions") or ()
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
@@ -331,7 +348,7 @@ def _was_slow(pod: Json) -> bool:
 
 def _flaps(pod: Json) -> bool:
     """Whether its container runs, has started, and is not ready: its probe fails."""
-    return not pod["metadata"].get("deletionTimestamp") and any(
+    return not _ends(pod) and any(
         one.get("started") and not one.get("ready") and one.get("restartCount", 0) == 0 for one in _containers(pod)
     )
 
@@ -339,7 +356,7 @@ def _flaps(pod: Json) -> bool:
 def _was_killed(pod: Json) -> bool:
     """Whether a container ended by SIGKILL, though the pod was only deleted."""
     ends = [(one.get("state") or {}).get("terminated") or {} for one in _containers(pod)]
-    return bool(pod["metadata"].get("deletionTimestamp")) and any(one.get("exitCode") == 137 for one in ends)
+    return _ends(pod) and any(one.get("exitCode") == 137 for one in ends)
 
 
 def _has_restarted(pod: Json) -> bool:

@@ -78,6 +78,8 @@ class Operator:
         self.changed: queue.Queue[str] = queue.Queue()
         self.shops = Cache(self.api, SHOPS, "", self.changed)
         self.pods = Cache(self.api, f"{CORE}/pods", "&labelSelector=app%3Dtill", self.changed)
+        self.furnished: dict[str, tuple[str, int]] = {}
+        """Shop -> uid and generation for which all but its tills was made in this life. Tills have events."""
         self.given_up: set[str] = set()
         self.seen_ready: set[str] = set()
 
@@ -120,9 +122,12 @@ class Operator:
             patch = {"metadata": {"finalizers": [FINALIZER], "resourceVersion": shop["metadata"]["resourceVersion"]}}
             self.api.ask("PATCH", f"{SHOPS}/{name}", patch)
             return False
-        self.sign_and_service(shop)
-        self.key(shop)
-        self.receipt(shop)
+        asked_for = (shop["metadata"]["uid"], shop["metadata"]["generation"])
+        if self.furnished.get(name) != asked_for:
+            self.sign_and_service(shop)
+            self.key(shop)
+            self.receipt(shop)
+            self.furnished[name] = asked_for
         again = self.tills(shop)
         self.status(shop)
         return again

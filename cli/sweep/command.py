@@ -33,7 +33,7 @@ from simulation.sweep.findings import Finding, often, told
 from simulation.sweep.known import known_text, read_known
 from simulation.sweep.plan import RUNS_AT_MOST
 
-JOBS_PER_CORE = 2
+JOBS_PER_CORE = 4
 OUTPUT_SHOWN = 12
 INDEX, COMPLETIONS = "JOB_COMPLETION_INDEX", "SWEEP_SHARDS"
 """Variables of a pod of an Indexed Job: its number, and of how many (set by the manifest)."""
@@ -211,7 +211,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--runs", type=number_from(1, 100_000), default=RUNS_AT_MOST, metavar="N", help="at most (default: 300)"
     )
-    parser.add_argument("--jobs", type=number_from(1, 256), metavar="N", help="runs at a time (default: two a core)")
+    parser.add_argument("--jobs", type=number_from(1, 256), metavar="N", help="runs at a time (default: four a core)")
     parser.add_argument("--known", metavar="FILE", help="known findings, one a line: they do not count")
     parser.add_argument("--accept", action="store_true", help="add new findings to the file of --known; status 0")
     parser.add_argument("--results", metavar="FILE", help="write what was found as JSON, for --merge")

@@ -59,14 +59,13 @@ class Player:
 
     def _step(self, step: Step) -> None:
         """Raises OrderError."""
-        server = self._cluster.world.server
         if step.apply:
             self._do(orders.Apply(step.apply))
         elif step.delete:
-            self._loop.submit(_on_loop(lambda: delete_objects(server, step.delete))).result()
+            self._loop.submit(self._cluster.change(lambda server: delete_objects(server, step.delete))).result()
         elif step.patch is not None:
             patch = step.patch
-            self._loop.submit(_on_loop(lambda: patch_object(server, patch))).result()
+            self._loop.submit(self._cluster.change(lambda server: patch_object(server, patch))).result()
         else:
             self._loop.submit(self._run(step.run)).result()
 
@@ -83,15 +82,10 @@ class Player:
         return self._loop.submit(self._cluster.obey(order)).result()
 
 
-async def _on_loop(operation: Any) -> None:
-    operation()
-
-
-@contextmanager
-def player(file: SweepFile) -> Iterator[Player]:
-    """A cluster for the file, in this process. Raises OrderError."""
-    begin = Begin(
-        nodes=file.nodes,
+def begin_of(nodes: int, *, rbac: bool = False, controller_manager: str = "") -> Begin:
+    """The cluster of a sweep."""
+    return Begin(
+        nodes=nodes,
         time="auto",
         start="",
         seed=1,
@@ -99,10 +93,16 @@ def player(file: SweepFile) -> Iterator[Player]:
         cpus=4,
         memory="16Gi",
         pods_per_node=110,
-        rbac=file.rbac,
-        controller_manager=file.controller_manager,
+        rbac=rbac,
+        controller_manager=controller_manager,
         pause=PAUSE,
     )
+
+
+@contextmanager
+def player(file: SweepFile) -> Iterator[Player]:
+    """A cluster for the file, in this process. Raises OrderError."""
+    begin = begin_of(file.nodes, rbac=file.rbac, controller_manager=file.controller_manager)
     with ExitStack() as after:
         directory = after.enter_context(passing_directory(PREFIX))
         loop = after.enter_context(closing(LoopThread("cluster")))

@@ -1,13 +1,16 @@
-"""Plays many runs on all cores: each process has a cluster, and takes its share of the runs.
+"""Plays many runs on all cores: each process has a cluster, and takes the next run when it has played one.
 
-Runs mostly wait for the operator, so there are more processes than cores. Runs are dealt like cards, so that all
-processes end together. A process that dies takes its share with it, and the sweep says so.
+Runs mostly wait for the operator, so there are more processes than cores. Before the first fork this process goes
+through the scenario once, without an operator: what it loads and computes on the way, its forks have. A process that
+dies takes its runs with it, and the sweep says so.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
+from multiprocessing.sharedctypes import Synchronized
 
 import msgspec
 
@@ -15,13 +18,19 @@ from cli.silence import silence
 from cli.simulate.play_bars import PlayBars
 from cli.simulate.play_watch import Interrupt
 from cli.simulate.side_process import Side, SideProcess, first_over
-from cli.sweep.player import player
+from cli.sweep.player import begin_of, player
 from runtime.io.rings import few_collections
+from simulation.cluster.applied import apply
+from simulation.cluster.cluster_world import ClusterWorld
+from simulation.cluster.orders import OrderError
+from simulation.cluster.running_cluster import NODES_READY_WITHIN_NS
 from simulation.cluster.sweep_file import SweepFile
 from simulation.operators.faults import Fault
 from simulation.operators.records import Record
 
 LOOKED_EVERY_S = 0.1
+REHEARSED_NS = 20 * 10**9
+_FORK = multiprocessing.get_context("fork")
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -38,13 +47,14 @@ def play_all(
 
     Raises OrderError, `DiedError` and `NoProcessError`.
     """
-    jobs = min(jobs, len(runs))
-    sides: list[SideProcess[list[Record | None]]] = []
+    rehearse(file.before, tuple(step.apply for step in file.steps if step.apply))
     records: list[Record | None] = [None] * len(runs)
+    sides: list[SideProcess[dict[int, Record]]] = []
     bars = PlayBars(quiet=quiet)
     bar = bars.add(what)
+    following = _FORK.Value("q", 0)
     try:
-        sides += [SideProcess(partial(_play_share, file, runs[first::jobs])) for first in range(jobs)]
+        sides += [SideProcess(partial(_play, file, runs, following)) for _ in range(min(jobs, len(runs)))]
         left = list(sides)
         with bars:
             while left:
@@ -53,7 +63,8 @@ def play_all(
                         side.let_end()
                 for side in first_over(left, LOOKED_EVERY_S):
                     left.remove(side)
-                    records[sides.index(side) :: jobs] = side.take()
+                    for number, record in side.take().items():
+                        records[number] = record
                 played = sum(side.stand.count for side in sides)
                 bars.stand(bar, played / max(1, len(runs)), counted=f"{played} of {len(runs)}")
                 bars.refresh()
@@ -63,13 +74,36 @@ def play_all(
     return records
 
 
-def _play_share(file: SweepFile, share: Sequence[Run], side: Side) -> list[Record | None]:
-    records: list[Record | None] = []
+def _play(file: SweepFile, runs: Sequence[Run], following: Synchronized[int], side: Side) -> dict[int, Record]:
+    """The records of the runs that this process took. `following`: the number of the next run that nobody has."""
+    records: dict[int, Record] = {}
     with few_collections(), silence(), player(file) as playing:
-        for run in share:
-            if side.must_stop():
-                records.append(None)
-                continue
-            records.append(playing.play(run.fault, run.patience))
+        while not side.must_stop() and (number := _next(following)) < len(runs):
+            records[number] = playing.play(runs[number].fault, runs[number].patience)
             side.stand.count = len(records)
     return records
+
+
+def _next(following: Synchronized[int]) -> int:
+    with following.get_lock():
+        number = following.value
+        following.value += 1
+    return number
+
+
+@cache
+def rehearse(before: tuple[str, ...], applied: tuple[str, ...]) -> None:
+    """Let a cluster without a network begin and take the manifests. What is wrong with them, the first run tells."""
+    with few_collections(), silence():
+        world = ClusterWorld(begin_of(1))
+        for node in world.nodes.values():
+            node.start()
+        world.scheduler.start()
+        world.resource_claims.start()
+        world.dispatcher.run_until(lambda: world.ready_nodes() > 0, NODES_READY_WITHIN_NS)
+        for path in (*before, *applied):
+            try:
+                apply(world.server, path, "default")
+            except OrderError:
+                return
+        world.dispatcher.run_for(REHEARSED_NS)

@@ -45,6 +45,8 @@ class Doings(NamedTuple):
     """Since the work began that is going on, if any is."""
     ordered: bool = False
     """Whether an order lets time pass as fast as it can."""
+    held: bool = False
+    """Whether time must stand, whatever clients do."""
 
 
 class Move(NamedTuple):
@@ -59,6 +61,8 @@ class Move(NamedTuple):
 
 def decide(doings: Doings, pause_s: float) -> Move:
     """How time moves."""
+    if doings.held:
+        return Move(0.0, None)
     rest_s = pause_s if doings.served else pause_s - doings.quiet_s
     if rest_s > 0:
         if doings.work_s > pause_s + WORK_S:

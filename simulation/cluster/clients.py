@@ -41,6 +41,7 @@ class AutoClients(Clients):
         self._clock = clock or (lambda: asyncio.get_running_loop().time())
         self._served = 0
         self._waiting = 0
+        self._holds = 0
         self._last_s = self._order_s = self._began_s = float("-inf")
         """When a client did something last, when an order was answered, and since when they work."""
 
@@ -66,6 +67,16 @@ class AutoClients(Clients):
             self._waiting -= 1
             self._served += 1
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let time stand, whatever clients do."""
+        self._holds += 1
+        try:
+            yield
+        finally:
+            self._holds -= 1
+            self.on_work()
+
     def told(self) -> None:
         self._work()
         self.on_event()
@@ -81,7 +92,13 @@ class AutoClients(Clients):
         now_s = self._clock()
         last_s = self._last_s if in_order else max(self._last_s, self._order_s)
         return Doings(
-            self._served, self._waiting + in_order, now_s - last_s, now_s - self._last_s, now_s - self._began_s, ordered
+            self._served,
+            self._waiting + in_order,
+            now_s - last_s,
+            now_s - self._last_s,
+            now_s - self._began_s,
+            ordered,
+            self._holds > 0,
         )
 
     def _work(self) -> None:

@@ -17,6 +17,7 @@ from simulation.apiserver.front.tls import Authority
 from simulation.apiserver.front.watches import Clients
 from simulation.apiserver.requests.answers import Answer
 from simulation.apiserver.requests.calls import ADMIN, ApiRequest
+from simulation.apiserver.server import ApiServer
 from simulation.cluster import circumstances
 from simulation.cluster.agents import ClusterAgents
 from simulation.cluster.applied import apply
@@ -140,6 +141,12 @@ class EmbeddedCluster(RunningCluster):
         finally:
             if self._auto is not None:
                 self._auto.order_answered()
+
+    async def change(self, operation: Callable[[ApiServer], object]) -> None:
+        """Change objects as a user does. Raises what `operation` raises."""
+        if self._bench is not None:
+            self._bench.user_changes()
+        operation(self.world.server)
 
     async def end(self) -> None:
         if self._bench is not None:

@@ -18,6 +18,7 @@ from simulation.apiserver.requests.answers import Answer
 from simulation.apiserver.requests.calls import ApiRequest
 from simulation.cluster.clients import AutoClients
 from simulation.cluster.cluster_world import ClusterWorld
+from simulation.cluster.explained import is_well
 from simulation.cluster.operator_orders import (
     OperatorOrder,
     Outputs,
@@ -42,7 +43,8 @@ from simulation.sweep.state import state_of
 SECOND_NS = 10**9
 LEAP_NS = 5 * SECOND_NS
 SHORT_STILL_S, LOOKS_EVERY_S = 0.06, 0.02
-TERMINATES_WITHIN_NS = 60 * SECOND_NS
+COMES_WITHIN_NS = 60 * SECOND_NS
+"""How long nothing may change until a pod is Ready, or until what is Terminating is gone."""
 STILL_WITHIN_S = 4.0
 """An operator that is never still does not keep the cluster's time from passing."""
 SETTLES_WITHIN_S = 30.0
@@ -241,8 +243,9 @@ class OperatorBench:
         while not settled:
             now_ns = self._world.now_ns()
             quiet = now_ns - since_ns
-            is_last = quiet >= quiet_ns and not self._waits(order.lasting) and not self._ends_soon(quiet)
-            await self._still(clients, still_s if is_last else min(still_s, SHORT_STILL_S))
+            is_last = quiet >= quiet_ns and not self._waits(order.lasting) and not self._is_on_its_way(quiet)
+            with clients.held():  # of a minute that passes meanwhile nobody learns anything, and nodes work in it
+                await self._still(clients, still_s if is_last else min(still_s, SHORT_STILL_S))
             if self._has_changed(revision):
                 revision, since_ns = self._world.server.store.revision, self._world.now_ns()
             elif is_last:
@@ -270,10 +273,12 @@ class OperatorBench:
         """Whether what a fault has done to pods and nodes is not over."""
         return self._pods is not None and self._pods.until_ns > self._world.now_ns()
 
-    def _ends_soon(self, quiet_ns: int) -> bool:
-        """Whether an object is Terminating: a pod may take its grace period, and nothing changes meanwhile."""
-        return quiet_ns < TERMINATES_WITHIN_NS and any(
-            "deletionTimestamp" in version.object["metadata"] for _, version in self._beginning.newcomers()
+    def _is_on_its_way(self, quiet_ns: int) -> bool:
+        """Whether an object is Terminating, or a pod not yet Ready: nothing may change for long meanwhile."""
+        return quiet_ns < COMES_WITHIN_NS and any(
+            "deletionTimestamp" in version.object["metadata"]
+            or (resource.store_key == "pods" and not is_well(version.object))
+            for resource, version in self._beginning.newcomers()
         )
 
     def _writes_on(self) -> bool:
@@ -284,7 +289,7 @@ class OperatorBench:
         return any(of[key].changed_after(revision) for key in tuple(of) if key not in UNMINDED)
 
     async def _still(self, clients: AutoClients, still_s: float) -> None:
-        """Wait until nobody has asked or heard anything, and no operator used its CPU, for so long."""
+        """Wait until nobody has asked or heard anything, and no operator used its CPU or waited for it, for so long."""
         clock = asyncio.get_running_loop().time
         until_s = clock() + STILL_WITHIN_S + 2 * still_s
         cpu_ns, idle_s = self._cpu_ns(), clock()
@@ -292,7 +297,9 @@ class OperatorBench:
             doings = clients.doings(in_order=True, ordered=True)
             awaited = self._door is not None and self._door.awaits_until_s > clock()
             if not doings.served and not awaited and min(doings.request_s, clock() - idle_s) >= still_s:
-                return
+                if not any(operator.wants_cpu() for operator in self._operators.values()):
+                    return
+                idle_s = clock()
             await leave_to_others(LOOKS_EVERY_S)
             if (now_cpu_ns := self._cpu_ns()) != cpu_ns:
                 cpu_ns, idle_s = now_cpu_ns, clock()

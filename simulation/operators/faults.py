@@ -148,6 +148,7 @@ KINDS: Mapping[str, FaultKind] = {
 }
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 UPDATES = ("update", "patch")
+DELETIONS = ("delete", "deletecollection")
 READS = ("get", "list", "watch")
 RESTARTS = ("kill-before", "kill-after", "stale-write", "stale-step", "stale-before")
 REFUSALS = ("conflict", "throttle", "error", "timeout")

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import msgspec
 
-from runtime.host.family_effort import family_cpu_ns
+from runtime.host.family_effort import family_cpu_ns, family_wants_cpu
 from runtime.io.programs import Program, running
 from simulation.apiserver.front.watches import Clients
 from simulation.planes.programs import ending_of
@@ -110,6 +110,10 @@ class OperatorProcess:
     def cpu_ns(self) -> int:
         """The CPU time that it and its children have used; 0 without one."""
         return 0 if self._program is None else family_cpu_ns(self._program.pid)
+
+    def wants_cpu(self) -> bool:
+        """Whether it, or one of its children, runs or waits for a core."""
+        return self._program is not None and family_wants_cpu(self._program.pid)
 
     async def _begin(self) -> Program:
         this = self._started

@@ -1,8 +1,14 @@
 """Which faults are worth a run: chosen from what a run without a fault did. Pure.
 
 A class of moments has the same verb, resource and step, and names that differ in digits only; a fault strikes the first
-of each class. So ten pods of one template cost what one costs. Old reads and missed events are tried in each step,
-the others once. What tells most comes first, so that a sweep with a limit loses the least.
+of each class. So ten pods of one template cost what one costs. Missed events are tried in each step, the others once.
+
+Moments at which a fault does the same are tried once. A restart that meets an old world breaks the more the more was
+done: it comes after the last write of each step, after each deletion, and after the first write. A kill before a write
+is a kill after the write before it, if nobody else did anything in between: so it comes before the first of a step.
+Slow answers, too many requests and cut watches are for clients, which have one way for many objects.
+
+What tells most comes first, so that a sweep with a limit loses the least.
 """
 
 from __future__ import annotations
@@ -12,13 +18,14 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from simulation.operators.faults import KINDS, READS, UPDATES, WRITES, Fault
+from simulation.apiserver.store.store import DELETED
+from simulation.operators.faults import DELETIONS, KINDS, READS, UPDATES, WRITES, Fault
 from simulation.operators.keys import Key
 from simulation.operators.records import Asked, Record
 
 RUNS_AT_MOST = 300
 _DIGITS = re.compile(r"\d+")
-_AT_EACH_WRITE = ("timeout", "error", "throttle")
+_AT_EACH_WRITE = ("timeout", "error")
 _AT_PODS = tuple(kind for kind, about in KINDS.items() if about.where == ("pod",))
 
 
@@ -39,23 +46,25 @@ def plan(first: Record, kinds: Iterable[str] = (), at_most: int = RUNS_AT_MOST) 
 def _in_order(first: Record) -> Iterator[Fault]:
     writes = [one for one in _firsts(first.asked) if one.key.verb in WRITES and one.code < 400]
     once = list(_once(one.key for one in writes))
+    late = list(_lates(writes))
     events = list(_classes((one.key, one.step) for one in first.shown))
     yield from (Fault("kill-after", key) for key in once)
-    yield from (Fault("stale-step", one.key) for one in writes)
+    yield from (Fault("stale-step", one.key) for one in late)
     for kind in _AT_EACH_WRITE:
         yield from (Fault(kind, key) for key in once)
+    yield from (Fault("throttle", key) for key in _one_each(once))
     yield from (Fault("conflict", key) for key in once if key.verb in UPDATES)
     for kind in _AT_PODS:
         yield from (Fault(kind, key) for key in _classes((one.key, 0) for one in first.pods))
     yield from (Fault("miss", key) for key in events)
     yield from (Fault("late", key) for key in _once(events))
-    yield from (Fault("cut", key) for key in _one_each(events))
-    yield from (Fault("stale-before", one.key) for one in writes if one.step)
+    yield from (Fault("cut", key) for key in _one_of_a_resource(events))
+    yield from (Fault("stale-before", one.key) for one in late if one.step)
     yield from (Fault("stale-write", key) for key in once if key.verb == "create")
-    yield from (Fault("kill-before", key) for key in _once(_after_reads(first.asked)))
+    yield from (Fault("kill-before", key) for key in _first_of_steps(writes))
     reads = [one.key for one in _firsts(first.asked) if one.key.verb in READS]
     yield from (Fault("error", key) for key in _one_each(reads))
-    yield from (Fault("slow", key) for key in _one_each(once))
+    yield from (Fault("slow", key) for key in {key.verb: key for key in reversed(once)}.values())
 
 
 def _firsts(asked: Iterable[Asked]) -> Iterator[Asked]:
@@ -88,14 +97,26 @@ def _one_each(keys: Iterable[Key]) -> Iterator[Key]:
     yield from {key.kind: key for key in reversed(list(keys))}.values()
 
 
-def _after_reads(asked: tuple[Asked, ...]) -> Iterator[Key]:
-    """Writes that follow no other write: a kill before one that does is a kill after that one."""
-    chosen = {one.key for one in _firsts(asked) if one.key.verb in WRITES and one.code < 400}
-    before = ""
-    for one in asked:
-        if one.key in chosen and before not in WRITES:
-            yield one.key
-        before = one.key.verb
+def _one_of_a_resource(events: Iterable[Key]) -> Iterator[Key]:
+    """One event of each resource: a deletion if there is one, because a new list does not tell it."""
+    chosen: dict[str, Key] = {}
+    for key in events:
+        if key.resource not in chosen or (key.verb == DELETED != chosen[key.resource].verb):
+            chosen[key.resource] = key
+    yield from chosen.values()
+
+
+def _lates(writes: list[Asked]) -> Iterator[Asked]:
+    """The first write, the last of each step, and all deletions."""
+    for number, one in enumerate(writes):
+        is_last = number + 1 == len(writes) or writes[number + 1].step > one.step
+        if number == 0 or is_last or one.key.verb in DELETIONS:
+            yield one
+
+
+def _first_of_steps(writes: list[Asked]) -> Iterator[Key]:
+    """The first write of each step."""
+    yield from {one.step: one.key for one in reversed(writes)}.values()
 
 
 def shape(name: str) -> str:

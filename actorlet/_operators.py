@@ -84,7 +84,7 @@ class Operators:
             known: a file of known findings, one name a line.
             runs: with faults, at most.
             again: how often each finding is played again.
-            jobs: runs at a time; 0: two for each core.
+            jobs: runs at a time; 0: four for each core.
             still: see `settle`; for the rest at the end of each run.
 
         With a fault in the environment variable `ACTORLET_SWEEP` only that one is played: findings say it.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from actorlet.testing import Cluster
 
 ONLY = "ACTORLET_SWEEP"
-JOBS_PER_CORE = 2
+JOBS_PER_CORE = 4
 PATIENCE = 2
 """How many times as long the operator must be still in runs without a fault and in those that confirm."""
 PAUSE = "30ms"

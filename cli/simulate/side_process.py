@@ -54,6 +54,20 @@ class Stand(ctypes.Structure):
     must_end: bool
 
 
+class Turns:
+    """Numbers from 0: each is given to one of the processes that share it."""
+
+    def __init__(self) -> None:
+        self._following = _FORK.Value("q", 0)
+
+    def take(self) -> int:
+        """The next number."""
+        with self._following.get_lock():
+            number = self._following.value
+            self._following.value = number + 1
+        return number
+
+
 class Side:
     """The operation's side: it reports progress here, and asks whether to stop."""
 

@@ -1,23 +1,20 @@
-"""Plays many runs on all cores: each process has a cluster, and takes the next run when it has played one.
+"""Plays many runs on all cores: each process has a cluster, and takes one run after the other.
 
-Runs mostly wait for the operator, so there are more processes than cores. Before the first fork this process goes
-through the scenario once, without an operator: what it loads and computes on the way, its forks have. A process that
-dies takes its runs with it, and the sweep says so.
+Runs mostly wait for the operator, so there are more processes than cores. A process that dies takes its runs with it,
+and the sweep says so.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Sequence
-from functools import cache, partial
-from multiprocessing.sharedctypes import Synchronized
+from functools import partial
 
 import msgspec
 
 from cli.silence import silence
 from cli.simulate.play_bars import PlayBars
 from cli.simulate.play_watch import Interrupt
-from cli.simulate.side_process import Side, SideProcess, first_over
+from cli.simulate.side_process import Side, SideProcess, Turns, first_over
 from cli.sweep.player import begin_of, player
 from runtime.io.rings import few_collections
 from simulation.cluster.applied import apply
@@ -30,7 +27,6 @@ from simulation.operators.records import Record
 
 LOOKED_EVERY_S = 0.1
 REHEARSED_NS = 20 * 10**9
-_FORK = multiprocessing.get_context("fork")
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -47,14 +43,13 @@ def play_all(
 
     Raises OrderError, `DiedError` and `NoProcessError`.
     """
-    rehearse(file.before, tuple(step.apply for step in file.steps if step.apply))
     records: list[Record | None] = [None] * len(runs)
     sides: list[SideProcess[dict[int, Record]]] = []
     bars = PlayBars(quiet=quiet)
     bar = bars.add(what)
-    following = _FORK.Value("q", 0)
+    turns = Turns()
     try:
-        sides += [SideProcess(partial(_play, file, runs, following)) for _ in range(min(jobs, len(runs)))]
+        sides += [SideProcess(partial(_play, file, runs, turns)) for _ in range(min(jobs, len(runs)))]
         left = list(sides)
         with bars:
             while left:
@@ -74,26 +69,21 @@ def play_all(
     return records
 
 
-def _play(file: SweepFile, runs: Sequence[Run], following: Synchronized[int], side: Side) -> dict[int, Record]:
-    """The records of the runs that this process took. `following`: the number of the next run that nobody has."""
+def _play(file: SweepFile, runs: Sequence[Run], turns: Turns, side: Side) -> dict[int, Record]:
+    """Number of each run that this process took -> its record."""
     records: dict[int, Record] = {}
     with few_collections(), silence(), player(file) as playing:
-        while not side.must_stop() and (number := _next(following)) < len(runs):
+        while not side.must_stop() and (number := turns.take()) < len(runs):
             records[number] = playing.play(runs[number].fault, runs[number].patience)
             side.stand.count = len(records)
     return records
 
 
-def _next(following: Synchronized[int]) -> int:
-    with following.get_lock():
-        number = following.value
-        following.value += 1
-    return number
+def rehearse(file: SweepFile) -> None:
+    """Play the scenario without an operator and a network: what is loaded on the way, forks have.
 
-
-@cache
-def rehearse(before: tuple[str, ...], applied: tuple[str, ...]) -> None:
-    """Let a cluster without a network begin and take the manifests. What is wrong with them, the first run tells."""
+    What is wrong with its manifests, the first run tells.
+    """
     with few_collections(), silence():
         world = ClusterWorld(begin_of(1))
         for node in world.nodes.values():
@@ -101,7 +91,7 @@ def rehearse(before: tuple[str, ...], applied: tuple[str, ...]) -> None:
         world.scheduler.start()
         world.resource_claims.start()
         world.dispatcher.run_until(lambda: world.ready_nodes() > 0, NODES_READY_WITHIN_NS)
-        for path in (*before, *applied):
+        for path in (*file.before, *(step.apply for step in file.steps if step.apply)):
             try:
                 apply(world.server, path, "default")
             except OrderError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from cli.simulate.play_watch import Interrupt
-from cli.sweep.side_by_side import Run, play_all
+from cli.sweep.side_by_side import Run, play_all, rehearse
 from simulation.cluster.orders import OrderError
 from simulation.cluster.sweep_file import SweepFile
 from simulation.operators.faults import Fault
@@ -55,6 +55,7 @@ def sweep(file: SweepFile, options: Options, interrupt: Interrupt) -> Swept:
     def play(runs: list[Run], what: str) -> list[Record | None]:
         return play_all(file, runs, jobs=options.jobs, interrupt=interrupt, quiet=options.quiet, what=what)
 
+    rehearse(file)
     first, second = play([Run(None, PATIENCE), Run(None, PATIENCE)], "without a fault")
     if first is None or second is None:
         return Swept(lost=2)
@@ -113,6 +114,7 @@ def _confirmed(
 
 def play_once(file: SweepFile, fault: Fault, times: int, options: Options, interrupt: Interrupt) -> list[Finding]:
     """Play one fault so often, beside two runs without; it is one finding, if any. Raises as `sweep`."""
+    rehearse(file)
     runs = [Run(None, PATIENCE), Run(None, PATIENCE), *(Run(fault, PATIENCE) for _ in range(times))]
     first, second, *records = play_all(
         file, runs, jobs=options.jobs, interrupt=interrupt, quiet=options.quiet, what=str(fault)

@@ -1,4 +1,4 @@
-"""The CPU time that a program and its descendants have used, and whether they want more, read from `/proc`.
+"""The CPU time of a program with its descendants, and whether they want more: read from `/proc`.
 
 Processes that come and go meanwhile are left out, and so are those that have left the family; nothing can fail.
 """
@@ -27,7 +27,10 @@ def family_cpu_ns(leader: int) -> int:
 
 
 def family_wants_cpu(leader: int) -> bool:
-    """Whether a thread runs, or waits for a core or a disk. On a busy machine such a one may use no CPU for long."""
+    """Whether a thread runs, or waits for a core or a disk.
+
+    On a busy machine such a thread may get no CPU for long.
+    """
     for process, threads in _family(leader):
         for thread in threads:
             with suppress(OSError, IndexError):

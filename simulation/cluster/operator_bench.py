@@ -289,7 +289,7 @@ class OperatorBench:
         return any(of[key].changed_after(revision) for key in tuple(of) if key not in UNMINDED)
 
     async def _still(self, clients: AutoClients, still_s: float) -> None:
-        """Wait until nobody has asked or heard anything, and no operator used its CPU or waited for it, for so long."""
+        """Wait until nobody has asked or heard anything, and no operator wanted CPU, for so long."""
         clock = asyncio.get_running_loop().time
         until_s = clock() + STILL_WITHIN_S + 2 * still_s
         cpu_ns, idle_s = self._cpu_ns(), clock()

@@ -3,10 +3,10 @@
 A class of moments has the same verb, resource and step, and names that differ in digits only; a fault strikes the first
 of each class. So ten pods of one template cost what one costs. Missed events are tried in each step, the others once.
 
-Moments at which a fault does the same are tried once. A restart that meets an old world breaks the more the more was
-done: it comes after the last write of each step, after each deletion, and after the first write. A kill before a write
-is a kill after the write before it, if nobody else did anything in between: so it comes before the first of a step.
-Slow answers, too many requests and cut watches are for clients, which have one way for many objects.
+Moments at which a fault does the same are tried once. After a restart that meets an old world, more breaks the more
+was done before. So it comes after the first write, the last one of each step, and each deletion. A kill before a write
+is a kill after the one before, if nobody else did anything meanwhile: it comes before the first write of each step.
+Clients have one way to take slow answers, too many requests and cut watches: these are tried once for many objects.
 
 What tells most comes first, so that a sweep with a limit loses the least.
 """

@@ -36,6 +36,7 @@ RULES = [
     pytest.param(Doings(0, 1, PAUSE, PAUSE, 1.0, True), math.inf, id="a step has no limit of speed"),
     pytest.param(Doings(0, 1, 0.0, 0.0, PAUSE + WORK_S + 0.1), 1.0, id="clients leave no pause"),
     pytest.param(Doings(2, 0, 0.0, 0.0, PAUSE + WORK_S + 0.1), 1.0, id="requests take long"),
+    pytest.param(Doings(0, 1, PAUSE, PAUSE, 1.0, True, True), STANDS, id="time is held"),
 ]
 
 
@@ -131,6 +132,19 @@ def test_a_step_passes_at_once_and_stops_for_clients():
         await scene.turn(PAUSE)
         await step
         assert scene.pace.now_ns() == 3650 * SECOND_NS
+
+    played(course)
+
+
+def test_time_that_is_held_stands_and_goes_on_afterwards():
+    async def course(scene: Scene) -> None:
+        with scene.clients.serving(), scene.clients.waiting():
+            with scene.clients.held():
+                await scene.turn(60.0)
+                assert scene.pace.now_ns() == 0
+            await scene.turn(0.0)
+            await scene.turn(0.25)
+            assert scene.pace.now_ns() == 0.25 * SPEED * SECOND_NS
 
     played(course)
 

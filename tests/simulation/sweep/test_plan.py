@@ -24,12 +24,18 @@ def test_ten_pods_of_one_template_cost_what_one_costs() -> None:
     assert of_kind(first, "kill-after") == [read_key("create pods default/web-0 #1")]
 
 
-def test_old_reads_are_tried_in_each_step_and_kills_once() -> None:
-    requests = [asked("create pods default/web #1", 0), asked("create pods default/web #2", 2)]
+def test_old_reads_are_tried_where_most_was_done_and_kills_once() -> None:
+    requests = [
+        asked("create pods default/web #1"),
+        asked("create services default/web #1"),
+        asked("delete configmaps default/old #1"),
+        asked("create secrets default/web #1"),
+        asked("create pods default/web #2", 2),
+    ]
     first = Record(asked=tuple(requests))
-    assert of_kind(first, "stale-step") == [one.key for one in requests]
-    assert of_kind(first, "kill-after") == [requests[0].key]
-    assert of_kind(first, "stale-before") == [requests[1].key]
+    assert of_kind(first, "stale-step") == [requests[at].key for at in (0, 2, 3, 4)]
+    assert of_kind(first, "kill-after") == [requests[at].key for at in (0, 1, 2, 3)]
+    assert of_kind(first, "stale-before") == [requests[4].key]
 
 
 def test_a_refused_write_is_no_moment() -> None:
@@ -41,9 +47,21 @@ def test_only_updates_can_conflict() -> None:
     assert of_kind(first, "conflict") == [read_key("patch pods default/web #1")]
 
 
-def test_a_kill_before_a_write_that_follows_a_write_is_left_out() -> None:
-    texts = ["get pods default/a #1", "create pods default/a #1", "create services default/a #1"]
-    assert of_kind(Record(asked=tuple(map(asked, texts))), "kill-before") == [read_key(texts[1])]
+def test_a_kill_comes_before_the_first_write_of_a_step() -> None:
+    requests = (
+        asked("create pods default/a #1"),
+        asked("create services default/a #1"),
+        asked("delete pods default/a #1", 1),
+    )
+    assert set(of_kind(Record(asked=requests), "kill-before")) == {requests[0].key, requests[2].key}
+
+
+def test_a_client_is_throttled_and_cut_off_once_for_each_resource() -> None:
+    requests = tuple(map(asked, ("create pods default/a #1", "create pods default/b #1", "patch pods default/a #1")))
+    events = tuple(map(shown, ("ADDED pods default/a #1", "DELETED pods default/a #1", "ADDED services default/a #1")))
+    first = Record(asked=requests, shown=events)
+    assert set(of_kind(first, "throttle")) == {requests[0].key, requests[2].key}
+    assert set(of_kind(first, "cut")) == {events[1].key, events[2].key}
 
 
 def test_each_kind_of_event_is_missed_in_each_step() -> None:

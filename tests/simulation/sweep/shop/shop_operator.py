@@ -31,6 +31,8 @@ class Cache:
 
     def __init__(self, api: Api, path: str, selector: str, changed: queue.Queue[str]) -> None:
         self.items: dict[str, Json] = {}
+        self.killed: set[str] = set()
+        """Shops of which a pod was seen whose container had to be killed. It is gone in a moment."""
         self.synced = threading.Event()
         self._api, self._path, self._selector, self._changed = api, path, selector, changed
 
@@ -68,6 +70,8 @@ class Cache:
             items.pop(name, None)
         else:
             items[name] = event["object"]
+            if self._selector and _was_killed(event["object"]):
+                self.killed.add(event["object"]["metadata"]["labels"].get("shop", ""))
         self.items = items
         self._changed.put("")
 
@@ -80,6 +84,7 @@ class Operator:
         self.pods = Cache(self.api, f"{CORE}/pods", "&labelSelector=app%3Dtill", self.changed)
         self.furnished: dict[str, tuple[str, int]] = {}
         """Shop -> uid and generation for which all but its tills was made in this life. Tills have events."""
+        self.has_tidied = False
         self.given_up: set[str] = set()
         self.seen_ready: set[str] = set()
 
@@ -101,6 +106,11 @@ class Operator:
     def _round(self) -> bool:
         """Whether something is still to be tried again."""
         again = False
+        try:
+            self.tidy()
+        except ApiError as error:
+            print(f"keys: {error}", flush=True)
+            again = True
         for name in sorted({*self.shops.items, *self._owners()}):
             try:
                 again |= self.reconcile(name)
@@ -112,12 +122,22 @@ class Operator:
     def _owners(self) -> list[str]:
         return [pod["metadata"]["labels"].get("shop", "") for pod in self.pods.items.values()]
 
+    def tidy(self) -> None:
+        """Once in a life, remove the keys of shops that went while no operator ran."""
+        if self.has_tidied:
+            return
+        for secret in self.api.ask("GET", f"{CORE}/secrets?labelSelector=key-of")["items"]:
+            shop = secret["metadata"]["labels"]["key-of"]
+            if shop not in self.shops.items and ("stale" in BUGS or self.find(f"{SHOPS}/{shop}") is None):
+                self.delete(f"{CORE}/secrets/{secret['metadata']['name']}")  # a cache may lag behind: the server knows
+        self.has_tidied = True
+
     # --- one shop ---------------------------------------------------------------------------------------------------
 
     def reconcile(self, name: str) -> bool:
         shop = self.shops.items.get(name)
         if shop is None or shop["metadata"].get("deletionTimestamp"):
-            return self.clean(name, shop)
+            return self.clean(name)
         if FINALIZER not in shop["metadata"].get("finalizers", ()):
             patch = {"metadata": {"finalizers": [FINALIZER], "resourceVersion": shop["metadata"]["resourceVersion"]}}
             self.api.ask("PATCH", f"{SHOPS}/{name}", patch)
@@ -162,6 +182,7 @@ class Operator:
         name = shop["metadata"]["name"]
         if self.find(f"{CORE}/secrets/{name}-key") is None and f"{name}-key" not in self.given_up:
             secret = self.owned(shop, f"{name}-key", stringData={"key": secrets.token_hex(8)})
+            secret["metadata"]["labels"] = {"key-of": name}
             try:
                 self.create(f"{CORE}/secrets", secret)
             except ApiError as error:
@@ -257,24 +278,21 @@ class Operator:
             old.get("failed") or any(_flaps(pod) and pod["metadata"]["name"] in self.seen_ready for pod in tills)
         ):
             status["failed"] = True
-        if "stuck" in BUGS and (old.get("killed") or any(map(_was_killed, tills))):
+        if "stuck" in BUGS and (old.get("killed") or name in self.pods.killed):
             status["killed"] = True
         if "oom" in BUGS and (old.get("crashed") or any(map(_has_restarted, tills))):
             status["crashed"] = True
         if status != {part: old[part] for part in status if part in old}:
             self.api.ask("PATCH", f"{SHOPS}/{name}/status", {"status": status})
 
-    def clean(self, name: str, shop: Json | None) -> bool:
+    def clean(self, name: str) -> bool:
         """Remove what a shop had that is going, or is gone."""
-        if "stale" not in BUGS:
-            shop = self.find(f"{SHOPS}/{name}")  # a cache may lag behind: ask the server itself
-            if shop is not None and not shop["metadata"].get("deletionTimestamp"):
-                return False
+        shop = self.find(f"{SHOPS}/{name}")  # a cache may lag behind: ask the server itself
+        if shop is not None and not shop["metadata"].get("deletionTimestamp"):
+            return False
         for pod in self.tills_of(name):
             if not _ends(pod):
                 self.delete_till(pod)
-        if "stale" in BUGS:
-            self.delete(f"{CORE}/secrets/{name}-key")
         self.given_up = {one for one in self.given_up if not one.startswith(name)}
         self.seen_ready = {one for one in self.seen_ready if not one.startswith(name)}
         if shop is not None and FINALIZER in shop["metadata"].get("finalizers", ()):

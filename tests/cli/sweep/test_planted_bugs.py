@@ -52,11 +52,11 @@ BUGS: Mapping[str, tuple[str, str]] = {
     "oom": (f"pod-oom READY {TILL} #1", f"{STATUS}.crashed is true"),
     "stuck": (f"pod-stuck READY {TILL} #1", f"{STATUS}.killed is true"),
 }
-"""Word in the environment variable of the operator -> the fault that shows it, and the beginning of what is wrong."""
+"""Word in `BUGS` of the operator -> the fault that shows it, and the beginning of what is wrong."""
 
 
 class Played(NamedTuple):
-    """What all tests look at. `twin`, `bugged`: the run of each operator with that fault."""
+    """`right`: the twin without a fault. `twin`, `bugged`: the run of each operator with a fault."""
 
     right: Reference
     twin: Mapping[Fault, Record]

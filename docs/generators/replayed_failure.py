@@ -1,6 +1,6 @@
-"""Writes what the commands of the tutorial on a replayed failure print.
+"""Writes what the commands of the tutorials on replays print.
 
-`python -m docs.generators.replayed_failure` does it. The page has its text and its commands. The block after each
+`python -m docs.generators.replayed_failure` does it. A page has its text and its commands. The block after each
 command is an excerpt of what it prints now. A line of `...` stands for any lines. Real time and memory differ from run
 to run and are kept as the page has them.
 """
@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/tutorials/first-replayed-failure.md"
+TUTORIALS = ROOT / "docs/tutorials"
+PAGES = (TUTORIALS / "first-replayed-failure.md", TUTORIALS / "three-o-clock.md")
+EXAMPLES = "examples"
+"""The commands find the examples of the repository there."""
 COMMAND = "python -m docs.generators.replayed_failure"
 LIMIT_S = 600
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -37,6 +41,7 @@ class ExcerptError(ValueError):
 def page(text: str) -> str:
     """The page with what its commands print now. Raises ExcerptError."""
     with tempfile.TemporaryDirectory() as place:
+        shutil.copytree(ROOT / EXAMPLES / "night", Path(place) / EXAMPLES / "night")
         printed, parts, at = "", [], 0
         uid = ""
         for block in _BLOCK.finditer(text):
@@ -114,18 +119,21 @@ def _printed(script: str, place: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog=COMMAND, description="Write what the commands of the tutorial print.")
+    parser = argparse.ArgumentParser(prog=COMMAND, description="Write what the commands of the tutorials print.")
     parser.add_argument("--check", action="store_true", help="write nothing; say whether the page is out of date")
     options = parser.parse_args()
-    before = PAGE.read_text("utf-8")
-    now = page(before)
-    if without_real(now) == without_real(before):
-        return 0
-    if options.check:
-        print(f"{PAGE.relative_to(ROOT)} is out of date; run: {COMMAND}", file=sys.stderr)
-        return 1
-    PAGE.write_text(now, "utf-8")
-    return 0
+    outdated = 0
+    for path in PAGES:
+        before = path.read_text("utf-8")
+        now = page(before)
+        if without_real(now) == without_real(before):
+            continue
+        outdated += 1
+        if options.check:
+            print(f"{path.relative_to(ROOT)} is out of date; run: {COMMAND}", file=sys.stderr)
+        else:
+            path.write_text(now, "utf-8")
+    return 1 if outdated and options.check else 0
 
 
 if __name__ == "__main__":

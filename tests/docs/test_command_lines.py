@@ -123,8 +123,9 @@ def test_the_commands_of_a_tutorial_run(tmp_path: Path) -> None:
     run(told, tmp_path)
 
 
-def test_the_tutorial_on_a_failure_shows_what_its_commands_print() -> None:
-    text = replayed_failure.PAGE.read_text("utf-8")
+@pytest.mark.parametrize("page", replayed_failure.PAGES, ids=lambda page: page.stem)
+def test_a_tutorial_on_replays_shows_what_its_commands_print(page: Path) -> None:
+    text = page.read_text("utf-8")
     now = replayed_failure.page(text)
     assert replayed_failure.without_real(now) == replayed_failure.without_real(text), replayed_failure.COMMAND
 

@@ -7,12 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from actors.records.folder import RecordedRun, runs_in
+from actors.replays.record_replay import RecordReplay
 from docs.generators import (
     container_start,
+    example_record,
     kubelet_book,
     metrics,
     pod_lifecycle,
     probe_states,
+    replayed_failure,
     scenarios,
     volume_states,
 )
@@ -35,6 +39,27 @@ class _PageElsewhere(StatePage, frozen=True):
     @property
     def path(self) -> Path:
         return self.folder / super().path.name
+
+
+def test_the_agent_of_today_decides_as_in_the_record_of_the_tutorial() -> None:
+    assert example_record.differences() == 0, f"run: {example_record.COMMAND}, then: {replayed_failure.COMMAND}"
+
+
+def test_a_record_of_the_tutorial_is_made_as_it_is_there(tmp_path: Path) -> None:
+    example_record.make(tmp_path)
+    (made,), (there,) = runs_in(str(tmp_path)), runs_in(str(example_record.FOLDER))
+    assert msgspec.structs.replace(made.header, plan=b"") == msgspec.structs.replace(there.header, plan=b"")
+    assert trace_of(made) == trace_of(there)
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 100 << 10
+
+
+def trace_of(run: RecordedRun) -> list[str]:
+    lines: list[str] = []
+    replay = RecordReplay(run, lines.append)
+    while not replay.done:
+        replay.next(100)
+    assert lines
+    return lines
 
 
 def test_a_check_says_which_command_mends_an_old_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """What small pods wait for beside a pod that is as large as the API takes, on a live agent.
 
     python -m benchmarks.greedy_pods [--containerd] [--kubeconfig FILE] [--others 10] [--rows TEXT ...] [--scale 1.0]
-                                     [--rest 60]
+                                     [--rest 60] [--kubelet FILE]
 
 The agent, the API server and the runtime are processes of their own. The runtime is the simulated one behind a socket,
 or with `--containerd` a private containerd, which needs root. `--kubeconfig` names an API server that runs, with an
@@ -13,6 +13,9 @@ columns are from one run and one node.
 Prints the table, and the memory of the agent before all of it and `--rest` seconds after the last greedy pod. `--rows`
 chooses those whose names have one of the texts; `--scale` makes the greedy pods smaller. Exit status 1: it does not
 hold. Volumes of a dead server need root and /dev/fuse; without them that row is left out.
+
+`--kubelet` plays the same for a kubelet afterwards, on a node of its own. It needs `--kubeconfig`. What both lose is
+lost to the API server and the runtime, which share the cores with them. The exit status is that of ours.
 """
 
 from __future__ import annotations
@@ -20,15 +23,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 
-from benchmarks.bursts.__main__ import CONTAINERD, SIMULATED, Runtime
+from benchmarks.bursts.__main__ import CONTAINERD, KUBELET, SIMULATED, Runtime
 from benchmarks.greedy_pods.report import AT_MOST, HEAD, MEMORY_MIB_AT_MOST, STAGES, Compared, Waits, line, memory_words
 from benchmarks.greedy_pods.rows import SETTINGS, Json, Row, rows, small
-from benchmarks.live_node import LIMIT_S, MIB, LiveNode, live_node
+from benchmarks.live_node import LIMIT_S, MIB, NODE, OWN, LiveNode, live_node
 from config.api.resources import CONFIG_MAPS, NAMESPACES, PODS, SERVICE_ACCOUNTS
 from config.documents.codec import from_builtins
 from config.objects import ConfigMap, Namespace, ObjectMeta, Pod, ServiceAccount
@@ -140,28 +144,21 @@ def can_mount_dead() -> bool:
     return os.geteuid() == 0 and os.path.exists(FUSE)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--containerd", action="store_true", help="on a private containerd; needs root")
-    parser.add_argument("--kubeconfig", metavar="FILE", help="of an API server that runs, in place of the embedded one")
-    parser.add_argument("--others", type=int, default=10, help="small pods in each stage")
-    parser.add_argument("--rows", nargs="+", default=[""], metavar="TEXT", help="only rows with one of these texts")
-    parser.add_argument("--scale", type=float, default=1.0, help="how large the greedy pods are, of their whole size")
-    parser.add_argument("--rest", type=float, default=60.0, metavar="SECONDS", help="before the memory is looked at")
-    options = parser.parse_args()
-    if options.containerd and os.geteuid() != 0:
-        sys.exit("--containerd: containerd needs root; run this as root, or without --containerd")
-    runtime = CONTAINERD if options.containerd else SIMULATED
-    chosen = [each for each in rows(options.scale) if any(text in each.name for text in options.rows)]
-    if not chosen:
-        parser.error(f"--rows: no row has such a text; there are {', '.join(each.name for each in rows())}")
+def played(
+    who: str, command: Sequence[str], chosen: Sequence[Row], runtime: Runtime, options: argparse.Namespace
+) -> bool:
+    """Play the rows on a node of this agent, and print its table. True when all of it holds."""
     found: list[Compared] = []
+    fields = {} if command is OWN else KUBELET
     with ExitStack() as after:
-        node = after.enter_context(live_node(runtime.serve, kubeconfig=options.kubeconfig))
+        opened = live_node(
+            runtime.serve, name=f"{NODE}-{who}", command=command, kubeconfig=options.kubeconfig, **fields
+        )
+        node = after.enter_context(opened)
         bench = after.enter_context(closing(Bench(node, runtime, options.others)))
         bench.waits()  # an agent that has just begun has never run its code
         before_mib = node.memory_bytes() / MIB
-        print(HEAD, flush=True)
+        print(f"## {who}\n\n{HEAD}", flush=True)
         for row in chosen:
             if row.needs_dead_mount and not can_mount_dead():
                 print(f"left out, since it needs root and {FUSE}: {row.name}", file=sys.stderr)
@@ -175,7 +172,32 @@ def main() -> None:
         after_mib = node.memory_bytes() / MIB
     print(memory_words(before_mib, after_mib))
     holds = all(each.holds for each in found) and after_mib - before_mib <= MEMORY_MIB_AT_MOST
-    print(f"{'All' if holds else 'Not all'} of it holds: others wait at most {AT_MOST:g} times as long.")
+    print(f"{'All' if holds else 'Not all'} of it holds: others wait at most {AT_MOST:g} times as long.\n", flush=True)
+    return holds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--containerd", action="store_true", help="on a private containerd; needs root")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="of an API server that runs, in place of the embedded one")
+    parser.add_argument("--others", type=int, default=10, help="small pods in each stage")
+    parser.add_argument("--rows", nargs="+", default=[""], metavar="TEXT", help="only rows with one of these texts")
+    parser.add_argument("--scale", type=float, default=1.0, help="how large the greedy pods are, of their whole size")
+    parser.add_argument("--kubelet", metavar="FILE", help="a kubelet to play it with as well; needs --kubeconfig")
+    parser.add_argument("--rest", type=float, default=60.0, metavar="SECONDS", help="before the memory is looked at")
+    options = parser.parse_args()
+    if options.containerd and os.geteuid() != 0:
+        sys.exit("--containerd: containerd needs root; run this as root, or without --containerd")
+    if options.kubelet and not options.kubeconfig:
+        parser.error("--kubelet: a kubelet needs a real API server; name its admin's file with --kubeconfig")
+    runtime = CONTAINERD if options.containerd else SIMULATED
+    chosen = [each for each in rows(options.scale) if any(text in each.name for text in options.rows)]
+    if not chosen:
+        parser.error(f"--rows: no row has such a text; there are {', '.join(each.name for each in rows())}")
+    with TemporaryDirectory(prefix="actorlet-bench-") as certificates:
+        holds = played("actorlet", OWN, chosen, runtime, options)
+        if options.kubelet:
+            played("kubelet", (options.kubelet, f"--cert-dir={certificates}"), chosen, runtime, options)
     sys.exit(0 if holds else 1)
 
 

@@ -79,6 +79,7 @@ class Containerd:
 
     def __init__(self, programs: Path | None = None) -> None:
         path = os.environ.get("PATH", os.defpath)
+        self._knows_cdi = programs is not None
         self._path = f"{path if programs is None else f'{programs}:{path}'}:/usr/sbin:/sbin"
         self.directory = Path(tempfile.mkdtemp(prefix="actorlet-real-"))
         self.directory.chmod(0o711)
@@ -87,6 +88,9 @@ class Containerd:
         self.log = self.directory / "containerd.log"
         self.pod_logs = self.directory / "pod-logs"
         self.pod_logs.mkdir()
+        self.cdi = self.directory / "cdi"
+        """Where files about CDI devices go; containerd 1.6 does not read them."""
+        self.cdi.mkdir()
         self.cgroup_parent = f"/{self.directory.name}"
         self.bridge = f"act-{self.directory.name[-8:]}"
         self._shared_cgroups = {*_CGROUPS.glob(NAMESPACE), *_CGROUPS.glob(f"*/{NAMESPACE}")}
@@ -291,6 +295,7 @@ class Containerd:
     def _config(self, network: Path) -> str:
         here = self.directory
         cri = 'plugins."io.containerd.grpc.v1.cri"'
+        devices = f'enable_cdi = true\n  cdi_spec_dirs = ["{self.cdi}"]' if self._knows_cdi else ""
         return f"""version = 2
 root = "{here}/root"
 state = "{here}/state"
@@ -304,6 +309,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   sandbox_image = "{PAUSE}"
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
+  {devices}
   disable_apparmor = {str(not Path("/sys/kernel/security/apparmor").exists()).lower()}
 [{cri}.cni]
   bin_dir = "{CNI_DIRECTORY}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,43 +14,26 @@ import pytest
 
 from config.frozen_map import FrozenMap
 from runtime.device_plugins.capability import Device, DeviceMount, DeviceSetup, HostDevice
-from tests.device_plugin.plugin import RESOURCE, SamplePlugin
+from tests.device_plugin.plugin import RESOURCE, Setup
 from tests.real.agent import Agent
+from tests.real.device_plugins import Plugins
 from tests.real.pods import Truth, container, pod
 
 TWO = (Device("gpu-0"), Device("gpu-1"))
 
 
-class Plugins:
-    """The plugin of a node: one process after the other, as its DaemonSet would have it."""
+def with_driver(shared: Path) -> Setup:
+    """Device nodes, the vendor's driver as a mount, a variable and an annotation."""
 
-    def __init__(self, agent: Agent, shared: Path) -> None:
-        self._directory = agent.root / "device-plugins"
-        self._shared = shared
-        self._life = ExitStack()
-
-    def start(self, *devices: Device, **options: Any) -> SamplePlugin:
-        """A new one. An agent that begins removes the sockets of plugins: then it begins again, as plugins do."""
-        self._directory.mkdir(exist_ok=True)
-        while True:
-            self.stop()
-            plugin = SamplePlugin(self._directory, devices or TWO, setup=self._setup, **options)
-            self._life.enter_context(plugin)
-            refused = plugin.register(self._directory)
-            if not refused:
-                return plugin
-            assert "there is no such socket" in refused, refused
-
-    def stop(self) -> None:
-        self._life.close()
-
-    def _setup(self, ids: tuple[str, ...]) -> DeviceSetup:
+    def setup(ids: tuple[str, ...]) -> DeviceSetup:
         return DeviceSetup(
             env=FrozenMap({"GPUS": ",".join(ids)}),
             devices=tuple(HostDevice(f"/dev/{each}", "/dev/null", "rw") for each in ids),
-            mounts=(DeviceMount("/gpu-driver", str(self._shared), read_only=True),),
+            mounts=(DeviceMount("/gpu-driver", str(shared), read_only=True),),
             annotations=FrozenMap({"vendor.example/ids": ",".join(ids)}),
         )
+
+    return setup
 
 
 @pytest.fixture
@@ -59,7 +41,7 @@ def plugins(agent: Agent) -> Iterator[Plugins]:
     shared = agent.directory / "driver"
     shared.mkdir()
     (shared / "version").write_text("7\n")
-    found = Plugins(agent, shared)
+    found = Plugins(agent, TWO, with_driver(shared))
     yield found
     found.stop()
 

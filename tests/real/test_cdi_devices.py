@@ -1,0 +1,145 @@
+"""CDI devices in containers, shown on containerd 2: those of a plugin and those of a claim (spec 10.11, 10.12).
+
+containerd 1.6 does not know such devices. Each is the null device of this machine under another name, with a variable
+and a mount.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from config.api.resources import RESOURCE_CLAIMS
+from runtime.api import PatchType, create_unread, patch
+from runtime.device_plugins.capability import Device, DeviceSetup
+from runtime.dra.capability import ClaimDevice
+from tests.device_plugin.plugin import RESOURCE
+from tests.dra_driver.driver import NAME, SampleDriver
+from tests.real.agent import NODE, Agent
+from tests.real.cluster import Cluster, cluster_for
+from tests.real.containerd import Containerd
+from tests.real.device_plugins import Plugins
+from tests.real.pods import Truth, container, pod
+
+KIND = "vendor.example/gpu"
+
+
+@pytest.fixture
+def after() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def newer_cluster(newer_agent: Agent) -> Iterator[Cluster]:
+    with cluster_for(newer_agent) as served:
+        yield served
+
+
+def describe(containerd: Containerd, *names: str) -> None:
+    """Write down what a container gets with each device, as a driver does."""
+    (containerd.directory / "library").mkdir(exist_ok=True)
+    (containerd.directory / "library" / "version").write_text("7\n")
+    mount = {"hostPath": str(containerd.directory / "library"), "containerPath": "/library", "options": ["ro", "bind"]}
+    devices = [
+        {
+            "name": name,
+            "containerEdits": {
+                "env": [f"{name.upper()}=mine"],
+                "deviceNodes": [{"path": f"/dev/{name}", "hostPath": "/dev/null", "permissions": "rw"}],
+                "mounts": [mount],
+            },
+        }
+        for name in names
+    ]
+    document = {"cdiVersion": "0.6.0", "kind": KIND, "devices": devices}
+    (containerd.cdi / "vendor.json").write_text(json.dumps(document))
+
+
+def has(truth: Truth, name: str, *devices: str) -> None:
+    """The container has these devices, with all that belongs to them, and can use them."""
+    life = truth.running(name)
+    found = truth.run(life, "sh", "-c", "cd /dev && ls -d gpu* || true").split()
+    assert sorted(found) == sorted(devices)
+    for each in devices:
+        assert truth.variable(life, each.upper()) == "mine"
+        assert truth.run(life, "sh", "-c", f"echo x > /dev/{each}; head -c1 /dev/{each} | wc -c").strip() == "0"
+    assert truth.run(life, "cat", "/library/version").strip() == "7"
+
+
+def test_cdi_devices_of_a_plugin_are_in_the_container(
+    newer_agent: Agent, newer_truth: Truth, newer_containerd: Containerd, after: ExitStack
+) -> None:
+    describe(newer_containerd, "gpu0", "gpu1")
+    newer_agent.start()
+
+    def setup(ids: tuple[str, ...]) -> DeviceSetup:
+        return DeviceSetup(cdi=tuple(f"{KIND}={each}" for each in ids))
+
+    plugins = Plugins(newer_agent, (Device("gpu0"), Device("gpu1")), setup)
+    after.callback(plugins.stop)
+    plugins.start()
+    asked = {"resources": {"limits": {RESOURCE: "1"}}}
+    for name in ("a", "b"):
+        newer_agent.drop(f"{name}.json", pod(name, container(**asked)))
+        newer_agent.await_running(name)
+    first = "gpu0" if _in_dev(newer_truth, "a", "gpu0") else "gpu1"
+    has(newer_truth, "a", first)
+    has(newer_truth, "b", "gpu1" if first == "gpu0" else "gpu0")
+
+
+def _in_dev(truth: Truth, name: str, device: str) -> bool:
+    return device in truth.run(truth.running(name), "ls", "/dev").split()
+
+
+def test_pods_that_share_a_claim_have_its_cdi_device_until_the_last_has_gone(
+    newer_agent: Agent, newer_truth: Truth, newer_containerd: Containerd, newer_cluster: Cluster
+) -> None:
+    describe(newer_containerd, "gpu0")
+    newer_cluster.join()
+    given = (ClaimDevice("pool", "gpu-0", cdi=(f"{KIND}=gpu0",)),)
+    with SampleDriver(newer_agent.root, devices=lambda _: given) as driver:
+        assert driver.registered.result(60) == ""
+        _make_claim(newer_cluster)
+        for name in ("one", "two"):
+            one = container(resources={"claims": [{"name": "gpu"}]})
+            newer_cluster.run(pod(name, one, resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}]))
+        _give(newer_cluster, "one", "two")
+        newer_cluster.await_phase("Running", "one", "two")
+        for name in ("one", "two"):
+            has(newer_truth, name, "gpu0")
+        newer_cluster.delete("one")
+        newer_cluster.await_gone("one")
+        has(newer_truth, "two", "gpu0")
+        assert len(driver.prepared) == 1
+        newer_cluster.delete("two")
+        newer_cluster.await_gone("two")
+        assert [method for method, _ in driver.calls] == ["NodePrepareResources", "NodeUnprepareResources"]
+
+
+def _make_claim(cluster: Cluster) -> None:
+    exactly = {"deviceClassName": NAME, "allocationMode": "ExactCount", "count": 1}
+    document = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "gpu"},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}},
+    }
+    cluster.lines.main.call(create_unread(RESOURCE_CLAIMS, "default", "gpu", document)).result(120)
+
+
+def _give(cluster: Cluster, *pods: str) -> None:
+    """Allocate the claim as a scheduler does, and reserve it for these pods."""
+    users: list[dict[str, Any]] = []
+    for name in pods:
+        found = cluster.pod(name)
+        assert found is not None
+        users.append({"resource": "pods", "name": f"{name}-{NODE}", "uid": found.metadata.uid})
+    results = [{"request": "gpu", "driver": NAME, "pool": "pool", "device": "gpu-0"}]
+    status = {"status": {"allocation": {"devices": {"results": results}}, "reservedFor": users}}
+    call = patch(RESOURCE_CLAIMS, "default", "gpu", status, patch_type=PatchType.MERGE, subresource="status")
+    cluster.lines.main.call(call).result(120)

@@ -70,7 +70,7 @@ def os_rejection(pod: Pod) -> Rejected | None:
 
 def failures(pod: Pod, wanted: Allocation, node: Node, book: Book) -> tuple[Failure, ...]:
     """All that keeps the pod from this node, shortages first; () when it fits."""
-    return (*_shortages(wanted, node, book), *_mismatches(pod, wanted, node, book))
+    return (*_shortages(wanted, node, book, _of_claims(pod)), *_mismatches(pod, wanted, node, book))
 
 
 def rejection(failure: Failure) -> Rejected:
@@ -84,7 +84,13 @@ def rejection(failure: Failure) -> Rejected:
     return Rejected(f"{SHORTAGE}{failure.resource}", f"Node didn't have enough resource: {failure.resource}, {room}")
 
 
-def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]:
+def _of_claims(pod: Pod) -> frozenset[str]:
+    """Resources whose devices a scheduler gave to this pod by a claim. The node does not list them."""
+    given = pod.status.extended_resource_claim_status if pod.status is not None else None
+    return frozenset(each.resource_name for each in given.request_mappings) if given is not None else frozenset()
+
+
+def _shortages(wanted: Allocation, node: Node, book: Book, of_claims: frozenset[str]) -> Iterator[Shortage]:
     allocatable = node.status.allocatable if node.status is not None else {}
     places = parse_quantity(allocatable.get(PODS, "0")).nanos
     if (len(book) + 1) * NANOS > places:
@@ -92,8 +98,9 @@ def _shortages(wanted: Allocation, node: Node, book: Book) -> Iterator[Shortage]
     if not wanted.requests:
         return
     # A pod may ask for thousands of resources. Of those that the node does not have, the first tell enough.
-    unknown = nsmallest(UNKNOWN_AT_MOST, wanted.requests.keys() - allocatable.keys())
-    known = sorted(wanted.requests.keys() & allocatable.keys())
+    asked = wanted.requests.keys() - of_claims
+    unknown = nsmallest(UNKNOWN_AT_MOST, asked - allocatable.keys())
+    known = sorted(asked & allocatable.keys())
     for resource in (*FIRST, *sorted(each for each in (*known, *unknown) if each not in FIRST)):
         requested = wanted.requests.get(resource, 0)
         if not requested:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.model.allocation import Allocation, Book, KeptBook, allocation_of
@@ -24,10 +25,12 @@ from config.objects import (
     ObjectMeta,
     Pod,
     PodOS,
+    PodStatus,
     ResourceRequirements,
     Taint,
     Toleration,
 )
+from config.objects.pod_status import ContainerExtendedResourceRequest, PodExtendedResourceClaimStatus
 from config.pods.identity import CONFIG_SOURCE
 from config.values.quantity import parse_quantity
 from tests.actors.pod_pictures import container, pod, sidecar
@@ -104,6 +107,18 @@ def test_10_14_devices_that_nobody_offers_on_this_node_are_refused() -> None:
         metadata=there.metadata, spec=there.spec, status=NodeStatus(allocatable={**ROOM, "example.com/gpu": "0"})
     )
     assert reasons(wants, known) == ["OutOfexample.com/gpu"]
+
+
+# (spec 10.12)
+@pytest.mark.parametrize("resource", ["example.com/gpu", "deviceclass.resource.kubernetes.io/gpu.example.com"])
+def test_devices_that_a_claim_gives_need_no_room_on_the_node(resource: str) -> None:
+    asked = ResourceRequirements(requests={resource: "1", "cpu": "5"})
+    mapping = ContainerExtendedResourceRequest("app", "container-0-request-0", resource)
+    given_ = PodExtendedResourceClaimStatus(request_mappings=(mapping,), resource_claim_name="app-extended-resources")
+    wants = msgspec.structs.replace(
+        pod(container("app", resources=asked)), status=PodStatus(extended_resource_claim_status=given_)
+    )
+    assert reasons(wants, node()) == ["OutOfcpu"]
 
 
 def test_of_thousands_of_resources_that_the_node_lacks_the_first_are_named() -> None:

@@ -368,6 +368,7 @@ def test_devices_that_cannot_be_are_refused_with_what_to_write(devices: str):
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default"
 DRIVER = "gpu.vendor.example"
+BY_CLASS = "deviceclass.resource.kubernetes.io"
 
 
 def pods_with_claims(api: PlainClient, count: int) -> None:
@@ -403,6 +404,18 @@ def test_claims_from_a_template_get_the_devices_of_drivers_and_give_them_back():
         assert api.ask("GET", f"{CLAIMS}/resourceclaims")["items"] == []
         pods_with_claims(api, 4)
         found.until(lambda: sum(each["status"]["phase"] == "Running" for each in api.pods().values()) == 4)
+
+
+def test_a_pod_that_asks_for_the_resource_of_a_class_runs_with_a_device_of_its_driver():
+    with cluster(dra_drivers=f"{DRIVER}=1") as found:
+        api = PlainClient(found)
+        container = {"name": "app", "image": "app:1", "resources": {"limits": {f"{BY_CLASS}/{DRIVER}": "1"}}}
+        for name in ("first", "second"):
+            api.ask("POST", PODS, {"metadata": {"name": name}, "spec": {"containers": [container]}})
+        found.until(lambda: {"Running", "Pending"} == {each["status"]["phase"] for each in api.pods().values()})
+        (running,) = (each for each in api.pods().values() if each["status"]["phase"] == "Running")
+        api.ask("DELETE", f"{PODS}/{running['metadata']['name']}")
+        found.until(lambda: [each["status"]["phase"] for each in api.pods().values()] == ["Running"])
 
 
 def test_a_node_that_boots_offers_its_devices_again():

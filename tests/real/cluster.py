@@ -8,14 +8,14 @@ finds both. Everything here names them without that end, and asks as the server'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from cli.run.node_start import open_lines
-from cli.simulated.embedded_api import ApiServerOptions, EmbeddedApi, embedded_api
+from cli.simulated.embedded_api import ApiServerOptions, embedded_api
 from config.api.resources import PODS, Resource
 from config.documents.codec import from_builtins
 from config.kubelet import KubeletConfiguration
@@ -29,10 +29,23 @@ from tests.real.waiting import until
 ANSWER_S = 60
 
 
+class Served(Protocol):
+    """A server that runs, with files for its admin and its nodes. See `EmbeddedApi`."""
+
+    @property
+    def kubeconfig(self) -> str: ...
+
+    @property
+    def node_kubeconfigs(self) -> Mapping[str, str]: ...
+
+    @property
+    def authority(self) -> str: ...
+
+
 class Cluster:
     """Its objects, all in the namespace `default`."""
 
-    def __init__(self, served: EmbeddedApi, loop: LoopThread, agent: Agent) -> None:
+    def __init__(self, served: Served, loop: LoopThread, agent: Agent) -> None:
         self.kubeconfig = served.kubeconfig
         """Of the admin, who comes with a token."""
         self.node_kubeconfig = served.node_kubeconfigs[NODE]
@@ -60,9 +73,13 @@ class Cluster:
 
     def run(self, document: dict[str, Any], **metadata: Any) -> None:
         """A pod, bound to the node."""
+        self.submit({**document, "spec": {"nodeName": NODE, **document["spec"]}}, **metadata)
+
+    def submit(self, document: dict[str, Any], **metadata: Any) -> None:
+        """A pod that a scheduler binds."""
         meta = {**document["metadata"], **metadata, "namespace": "default"}
         meta["name"] = f"{meta['name']}-{NODE}"
-        spec = {"nodeName": NODE, **document["spec"]}
+        spec = document["spec"]
         self._ask(create(PODS, "default", from_builtins({"metadata": meta, "spec": spec}, Pod)))
 
     def pod(self, name: str) -> Pod | None:

@@ -11,7 +11,10 @@ from tests.real.agent import Agent
 
 
 class Plugins:
-    """See the module. `devices`: those of a plugin that is told of none. `setup`: what containers get for them."""
+    """See the module.
+
+    `devices`: those of a plugin that is told of none. `setup`: what containers get for them.
+    """
 
     def __init__(self, agent: Agent, devices: tuple[Device, ...], setup: Setup) -> None:
         self._directory = agent.root / "device-plugins"

@@ -1,4 +1,4 @@
-"""CDI devices in containers, shown on containerd 2: those of a plugin and those of a claim (spec 10.11, 10.12).
+"""CDI devices of plugins and of claims, in containers on containerd 2 (spec 10.11, 10.12).
 
 containerd 1.6 does not know such devices. Each is the null device of this machine under another name, with a variable
 and a mount.

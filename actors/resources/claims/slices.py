@@ -77,11 +77,13 @@ class ResourceSlicesActor(Actor):
 
     @handles(RemoveSlices)
     def remove(self, message: RemoveSlices) -> None:
-        """Work: constant."""
+        """Work: the drivers of this node."""
         driver, failures = message.driver, message.failures
         if driver and driver in self._here:
             return
-        fields = f"spec.nodeName={self._node}" + (f",spec.driver={driver}" if driver else "")
+        # Drivers that are here by now, as after a first try that failed, have published theirs anew.
+        whose = [f"spec.driver={driver}"] if driver else [f"spec.driver!={each}" for each in sorted(self._here)]
+        fields = ",".join((f"spec.nodeName={self._node}", *whose))
         api, call = self._api, delete_all(RESOURCE_SLICES, "", field_selector=fields)
         self.attempt(
             lambda: api.call(call, timeout_ns=CALL_NS), lambda _, error: SlicesRemoved(driver, failures, error)

@@ -52,6 +52,17 @@ class Devices(Cluster):
         named = [{"name": each, "resourceClaimName": each} for each in claims]
         return self.create(name, containers=[one], resourceClaims=named, **more)
 
+    def offer(self, name: str, node: str, driver: str = DRIVER) -> None:
+        """A slice with one device, as a driver publishes it."""
+        document = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}}
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": driver, "nodeName": node, "pool": pool, "devices": [{"name": "gpu-0"}]}
+        self.ask("POST", SLICES, {**document, "spec": spec})
+
+    def offered(self) -> set[str]:
+        """The names of all slices."""
+        return {each["metadata"]["name"] for each in self.ask("GET", SLICES)["items"]}
+
     def cdi(self) -> list[str]:
         """The CDI devices of running containers."""
         return sorted(
@@ -169,15 +180,7 @@ def test_slices_go_at_the_start_and_half_a_minute_after_their_driver():
     driver = cluster.node.add_dra_driver(DRIVER)
     cluster.run(SECOND)
 
-    def offer(name: str, node: str) -> None:
-        document = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}}
-        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
-        spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": [{"name": "gpu-0"}]}
-        cluster.ask("POST", SLICES, {**document, "spec": spec})
-
-    def offered() -> set[str]:
-        return {each["metadata"]["name"] for each in cluster.ask("GET", SLICES)["items"]}
-
+    offer, offered = cluster.offer, cluster.offered
     offer("ours", "node")
     offer("others", "other")
     for _ in range(2):
@@ -203,6 +206,20 @@ def test_slices_go_at_the_start_and_half_a_minute_after_their_driver():
     cluster.node.restart_agent()
     cluster.run(5 * SECOND)
     assert offered() == {"others"}, "no driver has registered with this agent yet"
+
+
+def test_slices_of_a_driver_that_came_while_the_api_was_away_stay():
+    cluster = Devices()
+    cluster.until(lambda: bool(cluster.ask("GET", "/api/v1/nodes")["items"]))
+    cluster.node.add_dra_driver(DRIVER)
+    cluster.offer("left", "node", "gone.example.com")
+    cluster.api.down(20 * SECOND)
+    cluster.node.restart_agent()
+    cluster.run(15 * SECOND)
+    cluster.offer("ours", "node")
+    assert cluster.offered() == {"ours", "left"}
+    cluster.run(60 * SECOND)
+    assert cluster.offered() == {"ours"}
 
 
 # (spec 10.12.4)

@@ -2,7 +2,7 @@
 
     python tools/install_aloud.py DIR
 
-A first `tox -e up` installs for a minute. tox and pip either say nothing or print each package. DIR remembers what was
+A first `tox -e up` installs for one to three minutes. tox and pip either say nothing or print each package. DIR remembers what was
 installed, so that the next run begins at once. Exit status: that of pip; its words are printed when it fails.
 """
 
@@ -23,7 +23,7 @@ def main() -> int:
     if stamp.is_file() and stamp.read_text("utf-8") == wanted:
         return 0
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--editable", "."]
-    print("installing actorlet and what it needs; this takes about a minute, once", flush=True)
+    print("installing actorlet and what it needs; this takes one to three minutes, once", flush=True)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
         seconds = 0.0
         while True:

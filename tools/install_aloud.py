@@ -2,8 +2,9 @@
 
     python tools/install_aloud.py DIR
 
-A first `tox -e up` installs for one to three minutes. tox and pip either say nothing or print each package. DIR remembers what was
-installed, so that the next run begins at once. Exit status: that of pip; its words are printed when it fails.
+A first `tox -e up` installs for one to three minutes. tox and pip either say nothing or print each package. DIR
+remembers what was installed, so that the next run begins at once. Exit status: that of pip; its words are printed when
+it fails.
 """
 
 from __future__ import annotations

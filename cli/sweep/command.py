@@ -21,6 +21,7 @@ from cli.command_parser import CommandParser
 from cli.file_errors import why
 from cli.printing import complain, say, say_json
 from cli.simulate.play_watch import Interrupt, interruptible
+from cli.simulate.report import of
 from cli.simulate.side_process import DiedError, NoProcessError
 from cli.sweep.sweeping import Options, Swept, merged, play_once, sweep
 from config.values.nearest import did_you_mean
@@ -48,10 +49,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not options.file:
         complain("actorlet sweep: write the FILE of the scenario; docs/how-to/sweep-an-operator.md has its form")
         return 2
+    if options.accept and not options.known:
+        complain("actorlet sweep: --accept writes to the file of --known; add --known FILE")
+        return 2
     leave_rings_at_exit()
     interrupt = Interrupt()
     try:
         known_before = _read_text(options.known) if options.known else ""
+        if options.known and not options.accept and not os.path.exists(options.known):
+            complain(f"actorlet sweep: there is no {options.known}: each finding counts as new; --accept writes it")
         with interruptible(interrupt):
             if options.merge:
                 swept = merged([_read_swept(path) for path in (options.file, *options.merge)])
@@ -122,20 +128,21 @@ def _lines(number: int, one: Finding, is_known: bool, options: argparse.Namespac
 
 
 def _again(options: argparse.Namespace) -> str:
-    """The command, to which `--play` is added."""
-    return f"actorlet sweep {shlex.quote(options.file)}"
+    """The command, to which `--play` is added. Results do not say which scenario they are of."""
+    return "actorlet sweep FILE" if options.merge else f"actorlet sweep {shlex.quote(options.file)}"
 
 
 def _summary(swept: Swept, new: int) -> list[str]:
     count = len(swept.findings)
     known = f", {count - new} of them known" if count > new else ""
-    lines = [f"{swept.runs} runs, {swept.asked} requests in the first: {count or 'no'} findings{known}"]
+    asked = f", {of(swept.asked, 'request')} in the first" if swept.asked else ""
+    lines = [f"{of(swept.runs, 'run')}{asked}: {of(count, 'finding')}{known}"]
     if swept.unsure:
         lines.append(f"seen once and not again: {len(swept.unsure)}: {'; '.join(swept.unsure[:3])}")
     if swept.unmet:
-        lines.append(f"{len(swept.unmet)} faults had no moment to strike, such as {swept.unmet[0]}")
+        lines.append(f"{of(len(swept.unmet), 'fault')} had no moment to strike, such as {swept.unmet[0]}")
     if swept.left_out:
-        lines.append(f"{swept.left_out} more faults were left out: --runs N takes more")
+        lines.append(f"left out: {of(swept.left_out, 'fault')}; --runs N takes more")
     return lines
 
 
@@ -221,5 +228,5 @@ def _parser() -> argparse.ArgumentParser:
         "--shard", type=read_by(_shard), metavar="I/N", help="every N-th fault; in an Indexed Job its own"
     )
     parser.add_argument("--merge", nargs="+", metavar="FILE", help="put results of more shards together with FILE")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no bars")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no bars, and no word of what is played")
     return parser

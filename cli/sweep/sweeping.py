@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
+from cli.printing import complain
 from cli.simulate.play_watch import Interrupt
 from cli.sweep.side_by_side import Run, play_all, rehearse
+from config.values.nearest import did_you_mean
 from simulation.cluster.orders import OrderError
 from simulation.cluster.sweep_file import SweepFile
 from simulation.operators.faults import Fault
@@ -22,6 +24,10 @@ PATIENCE = 2
 
 On a busy machine it looks at rest too early.
 """
+
+
+MOMENTS_SHOWN = 10
+UNLIMITED = 1_000_000
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -53,10 +59,12 @@ def sweep(file: SweepFile, options: Options, interrupt: Interrupt) -> Swept:
     """Raises OrderError if the scenario does not work without a fault, `DiedError` and `NoProcessError`."""
 
     def play(runs: list[Run], what: str) -> list[Record | None]:
+        if not options.quiet and runs:
+            complain(f"actorlet sweep: {what}: {len(runs)}")  # bars are for terminals only
         return play_all(file, runs, jobs=options.jobs, interrupt=interrupt, quiet=options.quiet, what=what)
 
     rehearse(file)
-    first, second = play([Run(None, PATIENCE), Run(None, PATIENCE)], "without a fault")
+    first, second = play([Run(None, PATIENCE), Run(None, PATIENCE)], "runs without a fault")
     if first is None or second is None:
         return Swept(lost=2)
     check_first(first)
@@ -68,7 +76,7 @@ def sweep(file: SweepFile, options: Options, interrupt: Interrupt) -> Swept:
     played = {fault: record for fault, record in records.items() if record is not None}
     found = findings(right, played)
     again = [Run(one.fault, PATIENCE) for one in found for _ in range(options.again)]
-    more = play(again, "findings again") if again else []
+    more = play(again, "runs that play findings again") if again else []
     sure, unsure = _confirmed(found, right, more, options.again)
     return Swept(
         findings=tuple(sure),
@@ -125,12 +133,19 @@ def play_once(file: SweepFile, fault: Fault, times: int, options: Options, inter
     right = reference(first, second)
     played = [record for record in records if record is not None]
     if played and not any(record.struck for record in played):
-        raise OrderError(f"there is no moment {fault.at} in this scenario")
+        moments = [str(each.at) for each in plan(first, (fault.kind,), UNLIMITED).faults]
+        raise OrderError(f"there is no moment {fault.at} in this scenario; {near_moment(str(fault.at), moments)}")
     wrong = [record for record in played if judge(right, record, fault).wrong]
     if not wrong:
         return []
     (found,) = findings(right, {fault: wrong[0]})
     return [msgspec.structs.replace(found, came=len(wrong), tried=len(played))]
+
+
+def near_moment(wanted: str, moments: list[str]) -> str:
+    """Which moment was meant, or which the fault may strike."""
+    shown = ", ".join(moments[:MOMENTS_SHOWN]) or "none"
+    return did_you_mean(wanted, moments, f"this fault strikes at: {shown}")
 
 
 def merged(parts: list[Swept]) -> Swept:

@@ -10,7 +10,7 @@ import yaml
 
 from cli.sweep.command import main
 from cli.sweep.page import page
-from cli.sweep.sweeping import Swept, merged
+from cli.sweep.sweeping import Swept, merged, near_moment
 from simulation.cluster.orders import OrderError
 from simulation.cluster.sweep_file import read_sweep_file
 from simulation.operators.faults import KINDS, read_fault
@@ -70,8 +70,41 @@ def test_a_known_finding_ends_with_status_0(tmp_path: Path, capsys: pytest.Captu
     assert main(words) == 1
     assert main([*words, "--accept"]) == 0
     assert main([*words, "--report", str(tmp_path / "page.html")]) == 0
-    assert "1 findings, 1 of them known" in capsys.readouterr().out
+    assert "1 finding, 1 of them known" in capsys.readouterr().out
     assert "<b>pods" not in (tmp_path / "page.html").read_text()
+
+
+def test_accepting_into_no_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "0.json").write_bytes(msgspec.json.encode(Swept(findings=(FOUND,))))
+    assert main([str(tmp_path / "0.json"), "--merge", str(tmp_path / "0.json"), "--accept"]) == 2
+    assert "add --known FILE" in capsys.readouterr().err
+
+
+def test_a_mistyped_file_of_known_findings_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "0.json").write_bytes(msgspec.json.encode(Swept(findings=(FOUND,))))
+    words = [str(tmp_path / "0.json"), "--merge", str(tmp_path / "0.json"), "--known", "nowhere.txt"]
+    assert main(words) == 1
+    assert "there is no nowhere.txt" in capsys.readouterr().err
+
+
+def test_a_finding_of_merged_results_is_played_again_with_the_scenario(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "0.json").write_bytes(msgspec.json.encode(Swept(findings=(FOUND,))))
+    main([str(tmp_path / "0.json"), "--merge", str(tmp_path / "0.json")])
+    assert "actorlet sweep FILE --play 'kill-after create" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("moments", "told"),
+    [
+        (["create pods default/web #1", "create services default/web #1"], "did you mean create pods default/web #1?"),
+        (["delete leases a/b #1"], "this fault strikes at: delete leases a/b #1"),
+        ([], "this fault strikes at: none"),
+    ],
+)
+def test_a_mistyped_moment_gets_the_nearest(moments: list[str], told: str) -> None:
+    assert near_moment("create pods default/wbe #1", moments) == told
 
 
 def test_the_page_has_every_finding_with_its_command_and_is_harmless() -> None:

@@ -61,11 +61,12 @@ class Sweep:
 
     @property
     def new(self) -> tuple[SweepFinding, ...]:
-        """The findings that are in no file of known ones: `assert not sweep.new, sweep`."""
+        """The findings that are in no file of known ones: `assert not sweep.new, str(sweep)`."""
         return tuple(one for one in self.findings if not one.known)
 
     def __str__(self) -> str:
-        head = f"{len(self.findings)} findings in {self.runs} runs, {len(self.new)} of them new"
+        count = len(self.findings)
+        head = f"{count} finding{'' if count == 1 else 's'} in {self.runs} runs, {len(self.new)} of them new"
         return "\n".join([head, *map(str, self.findings)])
 
 

@@ -74,14 +74,14 @@ def pytest_runtest_makereport(
     add = getattr(report.longrepr, "addsection", None)
     if testing is None or add is None or report.when != "call" or not report.failed:
         return report
-    for found in getattr(item, "funcargs", {}).values():
-        if isinstance(found, testing.Cluster):
-            lines = _troubles(found)
-            if lines:
-                more = [f"and {len(lines) - PODS_REPORTED} more"] if len(lines) > PODS_REPORTED else []
-                add(REPORT, "\n".join([*lines[:PODS_REPORTED], *more]))
-            for name, said in _outputs(found).items():
-                add(f"The last lines of {name}", "\n".join(said[-LINES_REPORTED:]))
+    clusters = (each for each in getattr(item, "funcargs", {}).values() if isinstance(each, testing.Cluster))
+    for found in {id(each): each for each in clusters}.values():  # two fixtures may give one cluster
+        lines = _troubles(found)
+        if lines:
+            more = [f"and {len(lines) - PODS_REPORTED} more"] if len(lines) > PODS_REPORTED else []
+            add(REPORT, "\n".join([*lines[:PODS_REPORTED], *more]))
+        for name, said in _outputs(found).items():
+            add(f"The last lines of {name}", "\n".join(said[-LINES_REPORTED:]))
     return report
 
 
@@ -107,10 +107,13 @@ def _outputs(found: Cluster) -> Mapping[str, Sequence[str]]:
 def _begun(request: pytest.FixtureRequest, options: Mapping[str, Any]) -> Iterator[Cluster]:
     from actorlet.testing import ClusterError, cluster
 
+    refused = ""
     try:
         begun = cluster(**{**options, **options_of(request.node.get_closest_marker("simulated_cluster"))})
     except (pytest.UsageError, ClusterError) as error:
-        pytest.fail(str(error), pytrace=False)
+        refused = str(error)
+    if refused:  # not within the `except`, or pytest would show the error twice
+        pytest.fail(refused, pytrace=False)
     with begun as found:
         yield found
 

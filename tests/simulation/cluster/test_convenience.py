@@ -238,7 +238,7 @@ def test_the_report_of_a_failure_says_which_pods_were_not_running(tmp_path: Path
         command += ["-p", PLUGIN]  # this is a tree that is not installed
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert "1 failed, 2 passed" in ran.stdout, ran.stdout
-    assert "Pods of the simulated cluster that are not Running" in ran.stdout
+    assert ran.stdout.count("Pods of the simulated cluster that are not Running") == 1
     told = "default/web-0 on node-0: ImagePullBackOff: container app: its image "
     assert told in ran.stdout
     report = ElementTree.parse(tmp_path / "report.xml")

@@ -43,7 +43,7 @@ def choose(wanted: str, known: Sequence[KnownPod], node_name: str) -> KnownPod:
         raise NoSuchPodError(f"{wanted} has lived more than once, and more than one life goes on: name a UID, {uids}")
     if matches:
         return matches[-1]
-    raise NoSuchPodError(_nobody(wanted, name, known))
+    raise NoSuchPodError(_nobody(wanted, name, known, node_name))
 
 
 def refusals_of(wanted: str, problems: Sequence[SourceProblem], node_name: str) -> tuple[SourceProblem, ...]:
@@ -71,13 +71,16 @@ def _stem(origin: str) -> str:
     return PurePath(_LINE.sub("", origin)).stem
 
 
-def _nobody(wanted: str, name: str, known: Sequence[KnownPod]) -> str:
+def _nobody(wanted: str, name: str, known: Sequence[KnownPod], node_name: str) -> str:
     if not known:
         return f"there is no pod {wanted}: the agent knows no pod at all"
     shown = {f"{pod.namespace}/{pod.name}": pod.name for pod in known}
     near = [full for full, short in shown.items() if name and (name in short or short in name)]
-    close = difflib.get_close_matches(name, list(shown.values()), NEAR_MAX, 0.6)
-    near += [full for full, short in shown.items() if short in close and full not in near]
+    # A person leaves out the node's name at the end, as the manifest does.
+    written = {full: (short, short.removesuffix(f"-{node_name}")) for full, short in shown.items()}
+    words = dict.fromkeys(word for pair in written.values() for word in pair)
+    close = set(difflib.get_close_matches(name, list(words), NEAR_MAX, 0.6))
+    near += [full for full, pair in written.items() if full not in near and close.intersection(pair)]
     if near:
         return f"there is no pod {wanted}; did you mean {', '.join(near[:NEAR_MAX])}?"
     return f"there is no pod {wanted} among the {len(shown)} that the agent knows; `actorlet pods` lists them"

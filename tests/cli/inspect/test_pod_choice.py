@@ -47,6 +47,7 @@ def test_a_pod_is_chosen_by_its_name(wanted: str, known: tuple[KnownPod, ...], c
     [
         ("web", (), "there is no pod web: the agent knows no pod at all"),
         ("wbe", (WEB, DATABASE), "there is no pod wbe; did you mean shop/web?"),
+        ("proxi", (WEB, STATIC), "there is no pod proxi; did you mean kube-system/proxy-node-1?"),
         ("data", (WEB, DATABASE), "there is no pod data; did you mean shop/database?"),
         ("other/web", (WEB,), "there is no pod other/web; did you mean shop/web?"),
         ("zzz", (WEB, DATABASE), "there is no pod zzz among the 2 that the agent knows; `actorlet pods` lists them"),
@@ -61,7 +62,16 @@ def test_a_pod_is_chosen_by_its_name(wanted: str, known: tuple[KnownPod, ...], c
             "web has lived more than once, and more than one life goes on: name a UID, u1, u6",
         ),
     ],
-    ids=["no pods", "typo", "beginning", "wrong namespace", "nothing like it", "several namespaces", "two lives"],
+    ids=[
+        "no pods",
+        "typo",
+        "static typo",
+        "beginning",
+        "wrong namespace",
+        "nothing like it",
+        "several namespaces",
+        "two lives",
+    ],
 )
 def test_an_unknown_or_ambiguous_pod_name_is_refused(wanted: str, known: tuple[KnownPod, ...], text: str):
     with pytest.raises(NoSuchPodError) as caught:

@@ -174,8 +174,9 @@ def ask(root_directory: str, view: str, timeout_seconds: float = 10.0, document:
         cause = error.cause if isinstance(error, CannotConnectError) else error
         if isinstance(cause, FileNotFoundError | ConnectionRefusedError):
             raise LocalEndpointError(
-                f"no agent runs on {root_directory} (nobody serves {path}); start one with `actorlet run`, or name its "
-                "directory with --root-dir: that of `actorlet up` has the kubeconfig that it names"
+                f"no agent runs on {root_directory} (nobody serves {path}); start one with `actorlet run` or "
+                "`actorlet up --root-dir DIR`, or name the directory of one that runs with --root-dir: `actorlet up` "
+                "shows its own as the folder of its kubeconfig"
             ) from None
         if isinstance(cause, PermissionError):
             raise LocalEndpointError(f"{path} belongs to another user; ask as the one who runs the agent") from None

@@ -5,7 +5,7 @@ Its actors can be looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actors.kernel.inspection import ActorState
@@ -98,7 +98,11 @@ class RecordReplay:
         return tuple(to_builtins(pod) for pod in self.here().node.pods())
 
     def uids_of(self, name: str) -> frozenset[str]:
-        """The UIDs of the pods with that part in their names, in the whole run.
+        """The UIDs of the pods with that part in their names, in the whole run."""
+        return frozenset(uid for known, uids in self.pods_of_run().items() if name in known for uid in uids)
+
+    def pods_of_run(self) -> Mapping[str, Sequence[str]]:
+        """The pods of the whole run: namespace/name -> UIDs.
 
         The first call plays all of it.
         """
@@ -108,7 +112,7 @@ class RecordReplay:
             self._uids = {}
             for pod in other.node.known_pods():
                 self._uids.setdefault(f"{pod.namespace}/{pod.name}", []).append(pod.uid)
-        return frozenset(uid for known, uids in self._uids.items() if name in known for uid in uids)
+        return self._uids
 
     def look_at(self, actor: str) -> ActorState | None:
         """One actor in detail; None when it does not exist."""

@@ -25,9 +25,11 @@ from cli.simulate.play_watch import Interrupt, interruptible
 from cli.simulate.report import of
 from cli.simulate.trace_file import TraceFile
 from cli.simulate.trace_lines import readable, seconds
+from config.values.nearest import did_you_mean
 from runtime.io.rings import few_collections
 
 TEXT_AT_MOST = 600
+PODS_SHOWN = 10
 
 
 def replay_record(options: argparse.Namespace) -> int:
@@ -68,12 +70,15 @@ def chosen(runs: Sequence[RecordedRun], options: argparse.Namespace) -> Sequence
 def _play(run: RecordedRun, pod: str | None, interrupt: Interrupt, trace: TraceFile | None) -> int:
     """Play a run to its end, and say what came of it."""
     wanted: frozenset[str] | None = None
+    is_found = False
 
     def told(line: str) -> None:
+        nonlocal is_found
         if trace is not None:
             trace.write(f"{readable(line)}\n")
         if wanted is not None and any(word in line for word in wanted):
             say(readable(line))
+            is_found = True
 
     replay = RecordReplay(run, told)
     say(*head(replay))
@@ -81,8 +86,19 @@ def _play(run: RecordedRun, pod: str | None, interrupt: Interrupt, trace: TraceF
         wanted = frozenset({pod, *replay.uids_of(pod)})
     while not replay.done and not interrupt.came:
         replay.next(100, go_on=lambda: not interrupt.came)
+    if pod is not None and not is_found:
+        say(f"  no line names {pod}; {near_pod(pod, tuple(replay.pods_of_run()))}")
     say(*verdict(replay))
     return 1 if replay.differences else 0
+
+
+def near_pod(wanted: str, known: Sequence[str]) -> str:
+    """Which pod was meant, or which there are. `known`: namespace/name of each."""
+    if not known:
+        return "this run has no pods"
+    more = f" and {len(known) - PODS_SHOWN} more" if len(known) > PODS_SHOWN else ""
+    names = (*known, *(each.partition("/")[2] for each in known))
+    return did_you_mean(wanted, names, f"this run has {', '.join(known[:PODS_SHOWN])}{more}")
 
 
 def head(replay: RecordReplay) -> Iterator[str]:

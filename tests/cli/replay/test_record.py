@@ -167,6 +167,13 @@ def test_the_lines_of_a_pod_tell_what_was_done_about_it(recorded: Path, capsys: 
     assert "report-demo" not in out
 
 
+def test_a_mistyped_pod_gets_the_pods_of_the_run(recorded: Path, capsys: pytest.CaptureFixture[str]):
+    assert replay([str(recorded), "--pod", "web-dmo"]) == 0
+    assert "no line names web-dmo; did you mean web-demo?" in capsys.readouterr().out
+    assert replay([str(recorded), "--pod", "cart"]) == 0
+    assert "no line names cart; this run has default/" in capsys.readouterr().out
+
+
 def test_an_actor_is_looked_at_at_a_time(recorded: Path, capsys: pytest.CaptureFixture[str]):
     assert replay([str(recorded), "--until", "1s", "--actor", "status-manager", "--lines", "1"]) == 0
     out = capsys.readouterr().out

@@ -80,12 +80,15 @@ def _signalled(ended: ContainerStateTerminated) -> str:
 def lasted(ended: ContainerStateTerminated) -> str:
     """` after 3 min`; empty where its times are not known.
 
-    A status has whole seconds, so less than a minute is told as "about 12 s".
+    A status has whole seconds, so less than a minute is told as "about 12 s". A crash after 0.2 s may have times a
+    second apart, so that is told as "within two seconds".
     """
     began, over = seconds_of(ended.started_at), seconds_of(ended.finished_at)
     if not began or not over or over < began:
         return ""
     if over == began:
         return " within a second"
+    if over - began == 1:
+        return " within two seconds"
     about = "about " if over - began < 60 else ""
     return f" after {about}{spoken((over - began) * SECOND_NS).replace('.0', '')}"

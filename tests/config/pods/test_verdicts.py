@@ -200,6 +200,15 @@ def test_what_an_image_is_called_says_nothing_about_its_error() -> None:
     assert registry_of("registry.example:5000/a/b:1") == "registry.example:5000"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0, "within a second"), (1, "within two seconds"), (2, "after about 2 s")]
+)
+def test_a_crash_is_as_long_as_its_whole_seconds_allow(seconds: int, told: str) -> None:
+    status = waiting("c0", "CrashLoopBackOff", "back-off", restartCount=0, **last(1, seconds=seconds))
+    (verdict,) = verdicts_of(pod({"phase": "Running", "containerStatuses": [status]}))
+    assert verdict.text.startswith(f"it ended with exit code 1 {told}")
+
+
 def test_trouble_has_the_same_words() -> None:
     made = pod({"phase": "Running", "containerStatuses": [crash(1)]})
     assert trouble(made) == "CrashLoopBackOff: container c0: it ended with exit code 1 after about 2 s, 4 times"

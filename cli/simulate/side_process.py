@@ -63,7 +63,7 @@ class Turns:
     def take(self) -> int:
         """The next number."""
         with self._following.get_lock():
-            number = self._following.value
+            number: int = self._following.value
             self._following.value = number + 1
         return number
 

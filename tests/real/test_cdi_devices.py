@@ -83,7 +83,7 @@ def test_cdi_devices_of_a_plugin_are_in_the_container(
     plugins = Plugins(newer_agent, (Device("gpu0"), Device("gpu1")), setup)
     after.callback(plugins.stop)
     plugins.start()
-    asked = {"resources": {"limits": {RESOURCE: "1"}}}
+    asked: dict[str, Any] = {"resources": {"limits": {RESOURCE: "1"}}}
     for name in ("a", "b"):
         newer_agent.drop(f"{name}.json", pod(name, container(**asked)))
         newer_agent.await_running(name)

@@ -157,6 +157,12 @@ def test_all_that_lies_in_the_floors_is_in_wheel_and_sdist(tree: Path, wheel: Pa
         assert wanted <= {name.partition("/")[2] for name in source.getnames()}
 
 
+def test_a_wheel_rehearses_a_record(wheel: Path) -> None:
+    night = ROOT / "examples" / "night"
+    told = run(sys.executable, "-m", "actorlet", "rehearse", night, "--with", wheel, cwd=ROOT)
+    assert "actorlet 0.1.0 decides all as recorded" in told
+
+
 def test_a_project_with_folders_of_our_names_tests_with_a_cluster(installed: Environment, project: Path) -> None:
     printed = run(installed.bin / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=project)
     assert "1 passed" in printed

@@ -21,7 +21,7 @@ from typing import ClassVar
 from actors.kernel import Actor, ActorRef, ActorStopped, MailboxOverflowed, Message, handles, part
 from actors.messages.events import PodEventsOver, pod_event
 from actors.messages.history import gone
-from actors.messages.mirrors import StaticPodGone, StaticSourcesReady
+from actors.messages.mirrors import StaticPodGone
 from actors.messages.pods import (
     AnnounceYourself,
     Operation,
@@ -301,9 +301,9 @@ class SyncLoopActor(Actor):
                 if entry.standing is Standing.UNREPORTED:
                     state.unreported.discard(uid)
                     self.remove(uid, entry)
-            self._mirrors.tell(StaticSourcesReady())
         self._starts.end_orphans()
         self._starts.start_all_allowed()
+        self._mirrors.sources_ready()
         self._partners.tell_known_pods(TellKnownPods())
 
     @handles(UnknownPodsObserved)
@@ -314,6 +314,7 @@ class SyncLoopActor(Actor):
         self._starts.end_orphans()
         if first:
             self._starts.start_all_allowed()
+            self._mirrors.sources_ready()
             self._partners.tell_known_pods(TellKnownPods())
 
     # --- a pod on which it fails itself -------------------------------------------------------------------------------

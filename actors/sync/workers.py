@@ -69,6 +69,7 @@ class MirrorPods:
         self._state = state
         self._listener = services.mirrors
         self._mirrors: dict[str, Pod] = {}
+        self._ready_told = False
 
     def __len__(self) -> int:
         return len(self._mirrors)
@@ -97,7 +98,16 @@ class MirrorPods:
         for entry in self._state.entries.values():
             if entry.static and entry.worker is not None and entry.pod is not None and not entry.is_ending():
                 self.tell(StaticPodDesired(entry.pod))
-        if self._state.all_ready:
+        self._ready_told = False
+        self.sources_ready()
+
+    def sources_ready(self) -> None:
+        """Say once that all static pods are known: a mirror of none of them goes.
+
+        Only after those that may start have started. The mirrors of others would go and come again.
+        """
+        if self._state.all_ready and self._state.unknown is not None and not self._ready_told:
+            self._ready_told = True
             self.tell(StaticSourcesReady())
 
 

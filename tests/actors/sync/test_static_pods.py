@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from actors.messages.history import NoteHistory
+from actors.messages.mirrors import StaticPodDesired, StaticSourcesReady
 from actors.messages.pods import RuntimeStateObserved, SourceReady, UnknownPodsObserved
 from actors.messages.status import PodStatusChanged
 from actors.sync.loop import HOUSEKEEPING_NS
@@ -139,3 +140,15 @@ def test_a_pod_that_is_renamed_while_it_waits_for_its_name_waits_for_the_other(w
     assert sorted(world.workers()) == ["1", "2"]
     world.tell(changed(REMOVE, pod("1", "web")))
     assert sorted(world.workers()) == ["2", "3"]
+
+
+def test_mirrors_are_judged_after_the_static_pods_that_have_them_have_started(worlds: list[World]):
+    world = World(SOURCE_FILE, SOURCE_API)
+    worlds.append(world)
+    world.tell(changed(ADD, pod("1")), SourceReady(SOURCE_API, True), SourceReady(SOURCE_FILE, True))
+    told = world.kept["mirrors"]
+    assert not only(told, StaticSourcesReady), "the runtime was not listed yet, so no pod could start"
+    world.tell(UnknownPodsObserved(()))
+    world.tell(SourceReady(SOURCE_FILE, True))
+    kinds = [type(each) for each in told if isinstance(each, StaticPodDesired | StaticSourcesReady)]
+    assert kinds == [StaticPodDesired, StaticSourcesReady]

@@ -7,6 +7,7 @@ from typing import Any
 from actors.kernel import Actor, ActorRef, ActorSystem, Message, SimulatedDispatcher, handles
 from actors.messages.events import RecordEvent
 from actors.messages.history import NoteHistory
+from actors.messages.mirrors import MirrorPodChanged, StaticPodDesired, StaticPodGone, StaticSourcesReady
 from actors.messages.pods import (
     AnnounceYourself,
     KnownPods,
@@ -119,6 +120,7 @@ class World:
             "ids": (),
             "cluster": (ReadPodInputs,),
             "historian": (NoteHistory,),
+            "mirrors": (MirrorPodChanged, StaticPodDesired, StaticPodGone, StaticSourcesReady),
             "resources": (PodWorkerStarted, KnownPods),
             "storage": (PublishAgain,),
             "runtime_monitor": (SyncLoopStarted,),

@@ -14,7 +14,11 @@ from simulation.host.file_nodes import Directory, File, Node, SymbolicLink
 from simulation.host.file_paths import directory_of, error_at, normal
 
 LINKS_MAX = 40
-KNOWN_AT_MOST = 20_000
+KNOWN_AT_MOST = 256
+"""Directories of the pods that start or end now. The others are found step by step.
+
+Each costs 300 bytes.
+"""
 NO_NAMES = frozenset({"", ".", ".."})
 
 
@@ -82,7 +86,7 @@ class FileFinder:
         """Remember the path of a directory for faster lookups, unless its parent was reached through a link."""
         head = directory_of(path)
         if path != head and (head == "/" or self._known.get(head) is above):
-            self._known[path], directory.known_as = directory, path
+            self._known[path] = directory
 
     def _place(self, path: str, asked: str, links: int = 0) -> tuple[Directory, str]:
         """The directory above, and the name in it; the root itself, and no name."""

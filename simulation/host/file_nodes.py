@@ -15,16 +15,21 @@ class SizeAccount(Protocol):
 
 
 class File(msgspec.Struct, eq=False):
-    """Bytes. `write` appends, as logs are written; `tree` keeps account of the size."""
+    """Bytes. `write` appends, as logs are written; `tree` keeps account of the size.
+
+    What was written as a whole is kept as it came: pods share the text of their certificates.
+    """
 
     tree: SizeAccount
-    data: bytearray = msgspec.field(default_factory=bytearray)
+    data: bytes | bytearray = b""
     mode: int = 0o644
     linked: bool = True
 
     def write(self, data: bytes, /) -> int:
         if self.linked:
             self.tree.take(len(data))
+        if isinstance(self.data, bytes):
+            self.data = bytearray(self.data)
         self.data += data
         return len(data)
 
@@ -44,8 +49,6 @@ class Directory(msgspec.Struct, eq=False):
     entries: dict[str, Node] = msgspec.field(default_factory=dict)
     mode: int = 0o755
     linked: bool = True
-    known_as: str = ""
-    """The path under which the tree finds it at once; empty for none."""
 
 
 Node = File | SymbolicLink | Directory

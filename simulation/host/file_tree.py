@@ -165,7 +165,7 @@ class FileTree(SickPaths, FileFinder):
             self._is_to_change(path)
             file = self._opened(path)
             self.take(len(data) - len(file.data))
-            file.data[:] = data
+            file.data = bytes(data)
             self.written_bytes += len(data)
             if mode is not None:
                 file.mode = mode
@@ -313,8 +313,8 @@ class FileTree(SickPaths, FileFinder):
                 self.used_bytes -= len(each.data)
             elif type(each) is Directory:
                 each.linked = False
-                self._known.pop(each.known_as, None)
                 gone += each.entries.values()
+                each.entries = {}  # a known path may hold the directory for a while
 
 
 def _holds(node: Node, directory: Directory) -> bool:

@@ -63,17 +63,18 @@ class Version(msgspec.Struct, eq=False):
     node: str = ""
     twin: Version | None = None
     _body: bytes = b""
+    """The JSON of the whole object, or nothing yet."""
+    _text: bytes = b""
+    """The JSON of an object that is written down."""
     _size_bytes: int = 0
     managed: Managed = ()
 
     @property
     def object(self) -> Json:
-        if self._object is not None:
-            return self._object
-        found: Json = msgspec.json.decode(self._body)
-        if self.managed:
-            del found["metadata"]["managedFields"]
-        return found
+        known = self._object
+        if known is None:
+            known = msgspec.json.decode(self._text)
+        return known
 
     def whole(self) -> Json:
         """The object with its managed fields."""
@@ -96,27 +97,38 @@ class Version(msgspec.Struct, eq=False):
 
     def body(self) -> bytes:
         """The JSON of the whole object, which begins with its kind and version."""
-        if not self._body:
-            value = self.object
-            value = _with_managed(value, encodable(self.managed)) if self.managed else value
-            self._body = encode({"kind": value["kind"], "apiVersion": value["apiVersion"], **value})
-        return self._body
+        if self._text and not self.managed:
+            return self._text
+        body = self._body or _encoded(self.object, self.managed)
+        if self._object is not None:
+            self._body = body
+        return body
 
     @property
     def size_bytes(self) -> int:
         """The length of the JSON."""
-        self._size_bytes = self._size_bytes or len(self._body or encode(self._object))
+        self._size_bytes = self._size_bytes or len(self._body or self._text or encode(self._object))
         return self._size_bytes
 
     def write_down(self) -> None:
-        """Keep only the JSON text, a fifth of the memory, for objects that are seldom read again."""
-        self.body()
-        self.twin = self._object = None
+        """Keep only the JSON text, a fifth of the memory, for objects that are seldom read again.
+
+        The owners of its fields are not in the text: many versions share them.
+        """
+        if self._object is not None:
+            self._text = _encoded(self._object)
+            self.twin = self._object = None
+            self._body = b""
 
     def at(self, revision: int) -> Version:
         """The same object at another revision."""
         metadata = {**self.object["metadata"], "resourceVersion": str(revision)}
         return Version(self.key, {**self.object, "metadata": metadata}, revision, self.node, managed=self.managed)
+
+
+def _encoded(value: Json, managed: Managed = ()) -> bytes:
+    value = _with_managed(value, encodable(managed)) if managed else value
+    return encode({"kind": value["kind"], "apiVersion": value["apiVersion"], **value})
 
 
 def _with_managed(value: Json, entries: list[Json]) -> Json:

@@ -45,7 +45,10 @@ _READY_TAINTS = {
     "Unknown": (Taint(key="node.kubernetes.io/unreachable", effect="NoSchedule"),),
 }
 _KEEPS_AWAY = ("NoSchedule", "NoExecute")
-_WHAT_COUNTS = ("containers", "initContainers", "resources", "overhead", "nodeSelector", "affinity", "tolerations")
+_WHAT_COUNTS = ("resources", "overhead", "nodeSelector", "affinity", "tolerations")
+_CONTAINERS = ("containers", "initContainers")
+_OF_CONTAINERS = ("name", "resources", "ports", "restartPolicy")
+"""Not their volumes: the one with the token of a pod has a name that no other pod has."""
 _NOTHING = PodSpec()
 DEMANDS_BYTES, DEMAND_BYTES = 8 * MIB, 256 * KIB
 
@@ -97,7 +100,11 @@ _demands: ByIdentity[PodDemand] = ByIdentity(DEMANDS_BYTES, DEMAND_BYTES)
 
 
 def _read_demand(spec: Json) -> PodDemand:
-    return _demand_of(_encode({name: spec[name] for name in _WHAT_COUNTS if name in spec}))
+    asked = {name: spec[name] for name in _WHAT_COUNTS if name in spec}
+    for name in _CONTAINERS:
+        if spec.get(name):
+            asked[name] = [{part: one[part] for part in _OF_CONTAINERS if part in one} for one in spec[name]]
+    return _demand_of(_encode(asked))
 
 
 @kept(DEMANDS_BYTES, DEMAND_BYTES)

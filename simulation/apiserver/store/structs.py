@@ -7,12 +7,13 @@ share its struct. The struct of a status is the one from the status check.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from config.caches import MIB, KeptBytes
 from config.documents.codec import DocumentError, from_builtins
+from config.documents.sharing import shared
 from config.objects import ApiObject, ObjectMeta, Pod, PodSpec, PodStatus
 from simulation.apiserver.status import Json
 from simulation.apiserver.store.by_identity import ByIdentity, WhileHeld, in_memory_bytes
@@ -22,6 +23,7 @@ VERSIONS_BYTES = 8 * MIB
 """Some hundreds: watchers get a version soon after it is stored."""
 STATUSES_BYTES = 4 * MIB
 LONGEST_BYTES = MIB
+P = TypeVar("P")
 _PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 
 
@@ -59,6 +61,23 @@ def knows_change_of_status(old: Version, status: Any) -> bool:
     return True
 
 
+class _Latest:
+    """The part that was read last, by its type.
+
+    Pods of one template come together, and share what they can.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[type, Any] = {}
+
+    def like_the_last(self, part: P) -> P:
+        """An equal part that shares with the last one of its type. That is kept until the next one comes."""
+        made: P = shared(part, self._parts.get(type(part), part))
+        self._parts[type(part)] = made
+        return made
+
+
+_latest = _Latest()
 _versions: KeptBytes[tuple[Version, type[ApiObject]], Any] = KeptBytes(VERSIONS_BYTES, LONGEST_BYTES)
 _specs: WhileHeld[PodSpec] = WhileHeld()
 """Each pod with a token has a spec of its own: a cluster has as many specs as pods."""
@@ -84,12 +103,12 @@ def _put_together(value: Json, spec: PodSpec) -> Pod:
 
 
 def _read_status(status: Json) -> PodStatus:
-    return _statuses.put(status, msgspec.convert(status, PodStatus))
+    return _statuses.put(status, _latest.like_the_last(msgspec.convert(status, PodStatus)))
 
 
 def _read_spec(spec: Json) -> PodSpec | None:
     """Read a spec; None for one with unknown fields, which its pod must record."""
     try:
-        return _specs.put(spec, msgspec.convert(spec, PodSpec))
+        return _specs.put(spec, _latest.like_the_last(msgspec.convert(spec, PodSpec)))
     except (msgspec.ValidationError, RecursionError):
         return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from config.caches import KIB, KeptBytes
 from config.documents.codec import DocumentError, from_builtins
 from config.objects import ApiStruct, PodSpec
 from config.pods.identity import CONFIG_MIRROR
@@ -28,6 +29,7 @@ from simulation.apiserver.strategies.pod_specs import causes_of_spec, work_out
 from simulation.apiserver.strategies.strategy import Strategy, cannot_handle
 
 DEFAULT_GRACE_S = 30
+CONDITIONS_BYTES = 256 * KIB
 _TERMINAL = ("Succeeded", "Failed")
 _OF_STATIC_PODS = {
     "ephemeralcontainers": forbidden_field("[]", "static pods do not support ephemeral containers"),
@@ -69,6 +71,8 @@ class PodStrategy(Strategy):
             value["status"] = {"phase": "Pending", "qosClass": worked.qos}
         elif part in ("", "status"):
             super().prepare(call, before, value)
+            if part:
+                value["status"] = _with_shared_conditions(value.get("status") or {})
         else:
             asked, name = value["spec"], call.name
             spec = (
@@ -119,6 +123,25 @@ def _check_status(name: str, before: Json, value: Json) -> None:
     if was.get("qosClass") and now.get("qosClass") != was["qosClass"]:
         raise invalid(PODS, name, [forbidden_field("status.qosClass", "field is immutable")])
     check_container_states(name, before["spec"], was, now)
+
+
+def _with_shared_conditions(status: Json) -> Json:
+    """The same status. Pods that become ready in one second have equal conditions, and share them."""
+    conditions = status.get("conditions")
+    return {**status, "conditions": list(map(_shared_condition, conditions))} if conditions else status
+
+
+def _shared_condition(condition: Json) -> Json:
+    try:
+        key = tuple(condition.items())
+        return _conditions[key]
+    except KeyError:
+        return _conditions.keep(key, condition)
+    except (AttributeError, TypeError):  # a fault, which is found later
+        return condition
+
+
+_conditions: KeptBytes[tuple[Any, ...], Json] = KeptBytes(CONDITIONS_BYTES)
 
 
 def _ephemeral(spec: Json) -> Json:

@@ -210,6 +210,30 @@ def test_pods_of_one_template_on_one_node_share_their_spec(server: Server) -> No
     assert "nodeName" not in spec
 
 
+def test_pods_of_one_template_share_all_parts_but_the_names_of_their_token_volumes(server: Server) -> None:
+    template = pod()["spec"]
+    for name in "ab":
+        from_template(server, name, template)
+    one, other = (version.object["spec"] for version in server.server.store.of["pods"].all())
+    assert one["volumes"][0]["name"] != other["volumes"][0]["name"]
+    assert one["containers"][0]["volumeMounts"][0]["name"] == one["volumes"][0]["name"]
+    assert one["tolerations"] is other["tolerations"]
+    assert one["volumes"][0]["projected"] is other["volumes"][0]["projected"]
+    assert on_node(one, "a-node-of-its-own")["containers"] is one["containers"]
+
+
+@pytest.mark.parametrize("value", ["kube-api-access-", "kube-api-access-abcde"])
+def test_a_text_like_the_name_of_a_token_volume_stays_what_it_is(server: Server, value: str) -> None:
+    env = [{"name": "A", "value": value}]
+    template = {"containers": [{"name": "main", "image": "nginx:1", "env": env}]}
+    made = [from_template(server, name, template).value["spec"] for name in "ab"]
+    for spec in made:
+        [container] = spec["containers"]
+        assert container["env"] == env
+        assert container["volumeMounts"][0]["name"] == spec["volumes"][0]["name"]
+    assert made[0]["volumes"][0]["name"] != made[1]["volumes"][0]["name"]
+
+
 def test_services_get_addresses_of_their_own(server: Server) -> None:
     assert server.get(f"{CORE}/services/kubernetes").value["spec"]["clusterIP"] == "10.0.0.1"
     found = []

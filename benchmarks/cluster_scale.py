@@ -1,13 +1,16 @@
 """What many pods on many nodes of one simulated cluster cost: time, CPU and memory.
 
     python -m benchmarks.cluster_scale [--runs 1000x100 2000x100 5000x100 10000x100 1000x10 ...] [--plot FILE]
+    python -m benchmarks.cluster_scale --pods 100000 --nodes 1000
 
-A run is pods x nodes. Each has a cluster of its own (`actorlet.testing.cluster`), which is a process. This process is
-the test's user. It creates the pods over HTTP one after the other, without a node, and the built-in scheduler binds
-them. It lets time pass until all are Running, deletes them with one request, and lets time pass until none is left.
+A run is pods x nodes. `--pods` and `--nodes` are one run. Each has a cluster of its own (`actorlet.testing.cluster`),
+which is a process. This process is the test's user. It creates the pods over HTTP one after the other, without a node,
+and the built-in scheduler binds them. It lets time pass until all are Running, deletes them with one request, and lets
+time pass until none is left.
 
 Prints a line of JSON for each run, then a table. "Times" says how much time, or CPU, one pod takes, divided by what it
-takes in the smallest run on as many nodes. `--plot` draws all into an SVG file.
+takes in the smallest run on as many nodes. "Per pod" is the memory that the pods add to that of the nodes alone.
+`--plot` draws all into an SVG file.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ class Run:
 
     `ready_s`: until its nodes were Ready. `created_s`, `running_s` and `gone_s` follow one another. `ended_s`: until
     its process was gone. `cpu_s` of that process is without the start and the end; `peak_mib` is the most memory.
+    `pod_kib`: what a pod adds to the memory of the nodes while all are Running.
     """
 
     pods: int
@@ -50,6 +54,7 @@ class Run:
     ended_s: float
     cpu_s: float
     peak_mib: float
+    pod_kib: float
 
     @property
     def pods_s(self) -> float:
@@ -69,18 +74,19 @@ def run(pods: int, nodes: int) -> Run:
     laps = _Laps()
     with cluster(nodes=nodes, tls=False) as crowd:
         ready_s, process = laps.next(), psutil.Process(crowd.pid)
-        cpu_before = _cpu_s(process)
+        cpu_before, empty_bytes = _cpu_s(process), process.memory_info().rss
         api = _Api(crowd)
         for number in range(pods):
             api.ask("POST", PODS, {"metadata": {"name": f"web-{number}"}, "spec": SPEC})
         created_s = laps.next()
         crowd.until(lambda: not api.lists(f"{PODS}?fieldSelector=status.phase!%3DRunning&limit=1"), within=LIMIT)
-        running_s = laps.next()
+        running_s, pods_bytes = laps.next(), process.memory_info().rss - empty_bytes
         api.ask("DELETE", PODS)
         crowd.until(lambda: not api.lists(f"{PODS}?limit=1"), within=LIMIT)
         gone_s = laps.next()
         cpu_s, peak_mib = _cpu_s(process) - cpu_before, _peak_mib(crowd.pid)
-    return Run(pods, nodes, ready_s, created_s, running_s, gone_s, laps.next(), cpu_s, peak_mib)
+    pod_kib = pods_bytes / pods / 1024
+    return Run(pods, nodes, ready_s, created_s, running_s, gone_s, laps.next(), cpu_s, peak_mib, pod_kib)
 
 
 class _Laps:
@@ -131,7 +137,7 @@ def _peak_mib(pid: int) -> float:
 def table(runs: Sequence[Run]) -> str:
     """A Markdown table."""
     names = ("pods", "nodes", "nodes Ready", "created", "all Running", "all gone", "pods in all", "times", "CPU")
-    rows: list[Sequence[str]] = [(*names, "times", "peak memory"), ["---"] * (len(names) + 2)]
+    rows: list[Sequence[str]] = [(*names, "times", "peak memory", "per pod"), ["---"] * (len(names) + 3)]
     for each in runs:
         least = min((other for other in runs if other.nodes == each.nodes), key=lambda other: other.pods)
         rows.append(
@@ -144,6 +150,7 @@ def table(runs: Sequence[Run]) -> str:
                 f"{each.cpu_s:.1f} s",
                 _times(each.cpu_s / each.pods, least.cpu_s / least.pods),
                 f"{each.peak_mib:,.0f} MiB",
+                f"{each.pod_kib:,.0f} KiB",
             )
         )
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
@@ -189,10 +196,12 @@ def runs(words: Sequence[str]) -> Iterator[Run]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", nargs="+", default=RUNS, metavar="PODSxNODES")
+    parser.add_argument("--pods", type=int, metavar="N", help="one run with so many pods, instead of --runs")
+    parser.add_argument("--nodes", type=int, default=100, metavar="N", help="the nodes of that run (%(default)s)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the table into this SVG file")
     options = parser.parse_args()
     done: list[Run] = []
-    for each in runs(options.runs):
+    for each in runs(options.runs if options.pods is None else (f"{options.pods}x{options.nodes}",)):
         done.append(each)
         print(json.dumps(each.rounded()), flush=True)
     print(table(done))

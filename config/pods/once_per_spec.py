@@ -129,8 +129,9 @@ class OncePerSpecAnd(Generic[T]):
             return answers[key][1]
         except KeyError:
             pass
-        others = _memory.of_last(self, spec) or answers
-        last: Any = others[next(reversed(others))][1] if others else None
+        with _memory.lock:  # another thread may add to the answers of the last spec
+            others = _memory.of_last(self, spec) or answers
+            last: Any = others[next(reversed(others))][1] if others else None
         value: T = shared(work(), last)
         with _memory.lock:
             if len(answers) >= self._at_most:

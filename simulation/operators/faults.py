@@ -153,6 +153,14 @@ READS = ("get", "list", "watch")
 RESTARTS = ("kill-before", "kill-after", "stale-write", "stale-step", "stale-before")
 REFUSALS = ("conflict", "throttle", "error", "timeout")
 LAGS = ("stale-write", "stale-step", "stale-before", "late", "miss")
+Target = Literal["requests", "views", "nodes"]
+
+
+def target_of(kind: str) -> Target:
+    """What a fault is about: what the operator asks, even if it is killed then; what it sees; its pods."""
+    if KINDS[kind].where == ("pod",):
+        return "nodes"
+    return "views" if kind in LAGS or kind == "cut" else "requests"
 
 
 class Fault(msgspec.Struct, frozen=True, order=True):

@@ -1,8 +1,10 @@
 """Puts what a sweep found together: one finding for each thing that is broken in one way. Pure.
 
-Runs with faults of one kind and the same wrongs are one finding, with several moments. A fault that breaks no more than
-its milder one at the same moment is part of that one's finding. A finding is told in three lines: what happened, what
-the operator should have seen, what is left wrong.
+Runs that leave the same wrong are one finding, if their faults are about the same: about what the operator asks, what
+it sees, or its nodes. A crash and an error often end alike, since one bug lets them. A fault that breaks no more than
+its milder one at the same moment counts as that one.
+
+A finding is told in three lines: what happened, what the operator should have seen, what is left wrong.
 """
 
 from __future__ import annotations
@@ -11,16 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from simulation.operators.faults import KINDS, Fault
+from simulation.operators.faults import KINDS, Fault, Target, target_of
 from simulation.operators.records import Record
-from simulation.sweep.judge import Reference, Verdict, judge
+from simulation.sweep.judge import AFTER_STEP, Reference, Verdict, judge
 from simulation.sweep.plan import shape
 
 WRITES_SHOWN, WRONGS_SHOWN, MOMENTS_SHOWN = 3, 4, 3
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """`name`: the same in each sweep, for files of known findings. `faults`: that show it, simplest first.
+    """`name`: the same in each sweep, for files of known findings. `faults`: the one to look at first.
 
     `came`, `tried`: in how many of the runs with the first fault it came.
     """
@@ -42,16 +44,17 @@ class Finding(msgspec.Struct, frozen=True):
 def findings(right: Reference, runs: Mapping[Fault, Record]) -> list[Finding]:
     """What the runs found. Runs whose fault did not strike prove nothing."""
     judged = {fault: judge(right, run, fault) for fault, run in runs.items() if run.struck}
-    groups: dict[tuple[str, tuple[str, ...]], list[Fault]] = {}
+    groups: dict[tuple[Target, tuple[str, ...]], list[Fault]] = {}
+    simplest = {}
     for fault, verdict in judged.items():
         if verdict.wrong:
-            kind = _simplest(fault, verdict, judged)
-            groups.setdefault((kind, _shapes(verdict.wrong)), []).append(fault)
+            simplest[fault] = _simplest(fault, verdict, judged)
+            groups.setdefault((target_of(simplest[fault]), _shapes(verdict.wrong)), []).append(fault)
     found = []
-    for (kind, wrong), faults in groups.items():
-        faults.sort(key=lambda fault: (fault.kind != kind, list(runs).index(fault)))
+    for (target, wrong), faults in groups.items():
+        faults.sort(key=lambda fault: (fault.kind != simplest[fault], list(runs).index(fault)))
         verdict = judged[faults[0]]
-        name = f"{kind}: {wrong[0]}"
+        name = f"{target}: {wrong[0]}"
         output = runs[faults[0]].output
         found.append(Finding(name, tuple(faults), verdict.wrong, verdict.never, verdict.more, output=output))
     return found
@@ -68,7 +71,8 @@ def _simplest(fault: Fault, verdict: Verdict, judged: Mapping[Fault, Verdict]) -
 
 
 def _shapes(wrong: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(shape, wrong)))
+    """The wrongs as other sweeps tell them, too; when they were seen first does not matter."""
+    return tuple(dict.fromkeys(shape(one.partition(AFTER_STEP)[0]) for one in wrong))
 
 
 def confirmed(found: Finding, right: Reference, again: Sequence[Record]) -> Finding:
@@ -80,13 +84,19 @@ def confirmed(found: Finding, right: Reference, again: Sequence[Record]) -> Find
 def told(found: Finding) -> Iterator[str]:
     """The three lines, without the command."""
     kind = KINDS[found.fault.kind]
-    others = len(found.faults) - 1
-    where = f" (and at {others} other moments)" if others > 1 else " (and at another moment)" if others else ""
-    yield f"did:    {kind.did.format(at=found.fault.at)}{where}{_then(found)}"
+    yield f"did:    {kind.did.format(at=found.fault.at)}{_others(found)}{_then(found)}"
     yield f"should: have seen {kind.sees}{_never(found)}"
     more = len(found.wrong) - WRONGS_SHOWN
     left = "; ".join(found.wrong[:WRONGS_SHOWN])
     yield f"left:   {left}{f'; and {more} more' if more > 0 else ''}"
+
+
+def _others(found: Finding) -> str:
+    """The other moments and kinds of faults with which it came."""
+    count = len(found.faults) - 1
+    kinds = dict.fromkeys(fault.kind for fault in found.faults if fault.kind != found.fault.kind)
+    by = f", also by {', '.join(kinds)}" if kinds else ""
+    return f" (and at {count} other moments{by})" if count > 1 else f" (and at another moment{by})" if count else ""
 
 
 def often(found: Finding) -> str:

@@ -21,6 +21,8 @@ from simulation.sweep.compare import differences, unstable_fields
 WRITES_FACTOR, WRITES_MORE = 4, 40
 """A run with a fault may have so many times the writes of one without, and so many more."""
 
+AFTER_STEP = " after step "
+
 
 class Reference(msgspec.Struct, frozen=True):
     """What is right: a run without a fault, and the fields in which a second one differs from it."""
@@ -82,7 +84,7 @@ def _differences(right: Reference, run: Record) -> Iterator[str]:
         if wanted is not None and other is not None and had is not None:
             unstable = unstable_fields(wanted, other)
             if found := differences(wanted, had, unstable):
-                yield from (f"{one} after step {number + 1}" for one in found)
+                yield from (f"{one}{AFTER_STEP}{number + 1}" for one in found)
                 return
 
 

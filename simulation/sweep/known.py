@@ -1,7 +1,7 @@
 """Files of known findings: one name a line, so that only new ones fail. Pure.
 
-A `#` begins a comment. The name of a finding is `KIND: what is left wrong`, with digits of names as 0. It does not
-change between sweeps.
+A `#` begins a comment. The name of a finding is `TARGET: what is left wrong`, with digits as 0. It does not change
+between sweeps. The target is what its faults are about: requests, views or nodes.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def test_the_sweep_of_the_tutorial_finds_the_bug_and_nothing_once_it_is_mended(t
     told = (
         run(f"{first} --quiet", tmp_path) if "||" not in first else run(first.replace(" ||", " --quiet ||"), tmp_path)
     )
-    assert "1. kill-after: pods default/shop is missing" in told
+    assert "1. requests: pods default/shop is missing" in told
     operator = tmp_path / "site_operator.py"
     (mended,) = [text for language, text in blocks(page) if language == "python" and not text.startswith("#")]
     begin, _, rest = operator.read_text().partition("    if exists(Service, name):\n")

@@ -18,7 +18,7 @@ from simulation.sweep.findings import Finding
 
 ROOT = Path(__file__).parents[3]
 FAULT = read_fault("kill-after create pods default/web #1")
-FOUND = Finding("kill-after: <b>pods</b> is missing", (FAULT,), ("<b>pods</b> is missing",))
+FOUND = Finding("requests: <b>pods</b> is missing", (FAULT,), ("<b>pods</b> is missing",))
 
 
 def test_it_lists_its_faults(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ def scenario(found: Cluster) -> None:
 
 def test_a_sweep_from_a_test_finds_a_crash_between_two_writes(shared: Cluster, tmp_path: Path) -> None:
     known = tmp_path / "known.txt"
-    name = "kill-after: services default/corner is missing"
+    name = "requests: services default/corner is missing"
     found = shared.sweep(scenario, kinds=["kill-after"], again=1, jobs=2)
     assert [one.name for one in found.new] == [name]
     assert "kill-after create configmaps default/corner-sign #1" in str(found)

@@ -91,12 +91,22 @@ def test_deletions_that_come_a_step_later_are_no_loss() -> None:
 def test_an_old_read_that_breaks_no_more_than_the_kill_is_part_of_its_finding() -> None:
     (found,) = findings(RIGHT, {STALE: run(state={}), KILL: run(state={})})
     assert found.faults == (KILL, STALE)
-    assert found.name == "kill-after: services default/shop is missing"
+    assert found.name == "requests: services default/shop is missing"
 
 
 def test_an_old_read_that_breaks_more_is_a_finding_of_its_own() -> None:
     more = run(state={"pods default/a": {}})
     assert [one.fault for one in findings(RIGHT, {KILL: run(state={}), STALE: more})] == [KILL, STALE]
+
+
+def test_a_crash_and_an_error_that_leave_the_same_wrong_are_one_finding() -> None:
+    error, eviction = Fault("error", KILL.at), read_fault("pod-evicted READY pods default/a #1")
+    earlier = run(steps=({}, {}))
+    right = reference(run(steps=({"services default/shop": {}}, {})), run(steps=({"services default/shop": {}}, {})))
+    found = findings(right, {KILL: run(state={}), error: earlier, eviction: run(state={})})
+    assert [one.faults for one in found] == [(KILL, error), (eviction,)]
+    assert [one.name.split(":")[0] for one in found] == ["requests", "nodes"]
+    assert "(and at another moment, also by error)" in next(told(found[0]))
 
 
 def test_a_fault_that_did_not_strike_finds_nothing() -> None:

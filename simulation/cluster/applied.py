@@ -72,6 +72,8 @@ def _objects(path: Path) -> Iterator[tuple[str, Json]]:
                     objects.append((place, value))
                 else:
                     faults.append(f"{place}: it is not an object of Kubernetes; write apiVersion, kind and metadata")
+    if not faults and not objects:
+        faults.append(f"{path} has no object")
     if faults:
         raise OrderError("\n".join(faults))
     yield from objects

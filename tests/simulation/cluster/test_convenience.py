@@ -89,8 +89,14 @@ def test_all_faults_of_manifests_are_reported_at_once(shared: Cluster, tmp_path:
     assert 'a.yaml:2: no matches for kind "Site" in version "example.com/v1"' in told
     assert ".date: field not declared in schema" in told
     assert 'namespaces "nowhere" not found' in told
-    for path, why in (("none.yaml", "there is no file or folder"), ("empty", "has no file that ends in .yaml")):
-        (tmp_path / "empty").mkdir(exist_ok=True)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty.yaml").write_text("# nothing yet\n")
+    reasons = {
+        "none.yaml": "there is no file or folder",
+        "empty": "has no file that ends in .yaml",
+        "empty.yaml": "has no object",
+    }
+    for path, why in reasons.items():
         with pytest.raises(ClusterError, match=why):
             shared.apply(tmp_path / path)
     (tmp_path / "a.yaml").write_text("a: [")

@@ -53,7 +53,7 @@ class Bench:
         self._image = runtime.image
         self._others = others
         self._made = 0
-        self._namespace = f"bench-{os.getpid()}"
+        self._namespace = f"bench-{os.getpid()}-{node.name}"
         node.api.call(create(NAMESPACES, "", Namespace(metadata=ObjectMeta(name=self._namespace)))).result(LIMIT_S)
         self._make_account()
         self._make_config_map(SETTINGS, {"mode": "plain"})

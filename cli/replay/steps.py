@@ -383,10 +383,17 @@ class Stepper(Generic[R]):
         return None
 
 
+NAME_WITHIN = 5
+"""Words from the beginning of a line to the name of its message."""
+
+
 def _is_message(name: str) -> Callable[[str], bool]:
-    """Whether a line of the trace is of a message with that name, in whatever case."""
+    """Whether a line of the trace is of a message with that name, in whatever case.
+
+    The name stands behind time, unit and actor, in a record also behind the verb ("sends"). Its fields may follow it.
+    """
     folded = name.casefold()
-    return lambda line: f"{line} ".casefold().split(" ", 3)[2] == folded
+    return lambda line: any(word.partition("(")[0] == folded for word in line.casefold().split()[2:NAME_WITHIN])
 
 
 def _number(text: str, otherwise: int) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.replay.command import main
-from cli.replay.steps import Stepper
+from cli.replay.steps import Stepper, _is_message
 from cli.simulate.command import main as simulate
 from cli.simulate.play_watch import Interrupt, interruptible
 from simulation.play.replay import Replay
@@ -161,6 +161,21 @@ def test_it_stops_at_a_pod_and_at_a_message_and_lists_pods(saved: str):
     assert "  no pod has 'zzz' in its name now" in told
     assert "which pod? write a name, such as: until pod web-1" in told
     assert stepper.replay.step > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "is_it"),
+    [
+        ("12.000000000 s /node/pleg Relist", "relist", True),
+        ("12.000000000 s /node/pleg PodStatusChanged(('f5d3', 302000000))", "PodStatusChanged", True),
+        ("629.440294658 s  /node/sync-loop/1/probes  sends ProbesJudged to /node/sync-loop/1", "ProbesJudged", True),
+        ("629.440294658 s  /node/sync-loop/1/probes  sends ProbesJudged to /node/sync-loop/1", "ProbesTold", False),
+        ("720.000000000 s    turn", "Relist", False),
+        ("", "Relist", False),
+    ],
+)
+def test_a_message_is_found_by_its_name_in_each_kind_of_trace(line: str, name: str, is_it: bool):
+    assert _is_message(name)(line) is is_it
 
 
 def test_a_mistyped_word_is_told_the_nearest_one(saved: str):

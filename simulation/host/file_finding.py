@@ -14,8 +14,10 @@ from simulation.host.file_nodes import Directory, File, Node, SymbolicLink
 from simulation.host.file_paths import directory_of, error_at, normal
 
 LINKS_MAX = 40
-KNOWN_AT_MOST = 256
-"""Directories of the pods that start or end now. The others are found step by step.
+KNOWN_AT_MOST = 2_000
+"""Directories of the pods that start or end now, also of one with hundreds of containers.
+
+The others are found step by step.
 
 Each costs 300 bytes.
 """

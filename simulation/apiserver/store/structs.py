@@ -7,7 +7,9 @@ share its struct. The struct of a status is the one from the status check.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+from weakref import ref
 
 import msgspec
 
@@ -61,23 +63,34 @@ def knows_change_of_status(old: Version, status: Any) -> bool:
     return True
 
 
-class _Latest:
-    """The part that was read last, by its type.
+class _Latest(Generic[P]):
+    """The part that was read last. Pods of one template come together, and share what they can.
 
-    Pods of one template come together, and share what they can.
+    `hold`: how it is held until the next one comes; a weak reference keeps nothing of a pod that is gone.
     """
 
-    def __init__(self) -> None:
-        self._parts: dict[type, Any] = {}
+    def __init__(self, hold: Callable[[P], Callable[[], P | None]]) -> None:
+        self._hold = hold
+        self._last: Callable[[], P | None] = _no_part
 
-    def like_the_last(self, part: P) -> P:
-        """An equal part that shares with the last one of its type. That is kept until the next one comes."""
-        made: P = shared(part, self._parts.get(type(part), part))
-        self._parts[type(part)] = made
+    def shared_with(self, part: P) -> P:
+        """An equal part that shares with the one before."""
+        last = self._last()
+        made = part if last is None else shared(part, last)
+        self._last = self._hold(made)
         return made
 
 
-_latest = _Latest()
+def _no_part() -> None:
+    return None
+
+
+def _strongly(part: P) -> Callable[[], P]:
+    return lambda: part
+
+
+_last_spec: _Latest[PodSpec] = _Latest(ref)
+_last_status: _Latest[PodStatus] = _Latest(_strongly)
 _versions: KeptBytes[tuple[Version, type[ApiObject]], Any] = KeptBytes(VERSIONS_BYTES, LONGEST_BYTES)
 _specs: WhileHeld[PodSpec] = WhileHeld()
 """Each pod with a token has a spec of its own: a cluster has as many specs as pods."""
@@ -103,12 +116,12 @@ def _put_together(value: Json, spec: PodSpec) -> Pod:
 
 
 def _read_status(status: Json) -> PodStatus:
-    return _statuses.put(status, _latest.like_the_last(msgspec.convert(status, PodStatus)))
+    return _statuses.put(status, _last_status.shared_with(msgspec.convert(status, PodStatus)))
 
 
 def _read_spec(spec: Json) -> PodSpec | None:
     """Read a spec; None for one with unknown fields, which its pod must record."""
     try:
-        return _specs.put(spec, _latest.like_the_last(msgspec.convert(spec, PodSpec)))
+        return _specs.put(spec, _last_spec.shared_with(msgspec.convert(spec, PodSpec)))
     except (msgspec.ValidationError, RecursionError):
         return None

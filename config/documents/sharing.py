@@ -6,7 +6,6 @@ thousands of them would keep thousands of equal texts.
 
 from __future__ import annotations
 
-from operator import is_
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -24,7 +23,6 @@ def shared(now: T, other: T) -> T:
     """An object equal to `now`, with the parts of `other` that are equal to its own.
 
     Parts are the fields of structs, and the items of short tuples of one length; anything else is shared as a whole.
-    It is `now` itself where that has these parts already.
     """
     if type(now) is not type(other):
         return now
@@ -32,14 +30,10 @@ def shared(now: T, other: T) -> T:
         return other
     if isinstance(now, msgspec.Struct):
         names = now.__struct_fields__
-        own = [getattr(now, name) for name in names]
-        parts = _parts(own, [getattr(other, name) for name in names])
-        if all(map(is_, own, parts)):
-            return now
+        parts = _parts([getattr(now, name) for name in names], [getattr(other, name) for name in names])
         return msgspec.structs.replace(now, **dict(zip(names, parts, strict=True)))
     if isinstance(now, tuple) and isinstance(other, tuple) and len(now) == len(other) <= ITEMS_AT_MOST:
-        parts = _parts(now, other)
-        return now if all(map(is_, now, parts)) else cast(T, tuple(parts))
+        return cast(T, tuple(_parts(now, other)))
     return now
 
 

@@ -2,8 +2,7 @@
 
 A spec never changes, and thousands of pods of one template may share one. Every pass over a pod asks the same questions
 of it: its references, its requests, its unsupported fields. One bounded cache per process, `_memory`, owns all results.
-It finds a spec by identity and holds it weakly, so results go with their spec. A result must not hold its spec. Specs
-that differ only in a name have results that are equal but for it: each shares what it can with the one before.
+It finds a spec by identity and holds it weakly, so results go with their spec. A result must not hold its spec.
 
 `OncePerSpecAnd` serves results that depend on other objects too.
 """
@@ -19,7 +18,6 @@ from weakref import ref
 
 from cachetools import FIFOCache
 
-from config.documents.sharing import shared
 from config.objects import PodSpec
 
 T = TypeVar("T")
@@ -42,14 +40,6 @@ class _AnswersAboutSpecs:
         self.lock = threading.Lock()
         self._known: FIFOCache[int, tuple[ref[PodSpec], dict[object, Any]]] = FIFOCache(SPECS_AT_MOST)
         self._dead: deque[int] = deque()
-        self._newest: dict[object, int] = {}
-        """By function: the spec of its last result. A spec that is gone has no results to share."""
-
-    def of_last(self, work: object, spec: PodSpec) -> Any:
-        """The last result of that function, for another spec to share with; None when its spec is gone."""
-        known = self._known.get(self._newest.get(work, 0))
-        self._newest[work] = id(spec)
-        return None if known is None or known[0]() is None else known[1].get(work)
 
     def about(self, spec: PodSpec) -> dict[object, Any]:
         number = id(spec)
@@ -101,7 +91,7 @@ def once_per_spec(work: Callable[[PodSpec], T]) -> Callable[[PodSpec], T]:
         try:
             value: T = answers[work]
         except KeyError:
-            value = answers[work] = shared(work(spec), _memory.of_last(work, spec))
+            value = answers[work] = work(spec)
         return value
 
     return answer
@@ -129,10 +119,7 @@ class OncePerSpecAnd(Generic[T]):
             return answers[key][1]
         except KeyError:
             pass
-        with _memory.lock:  # another thread may add to the answers of the last spec
-            others = _memory.of_last(self, spec) or answers
-            last: Any = others[next(reversed(others))][1] if others else None
-        value: T = shared(work(), last)
+        value = work()
         with _memory.lock:
             if len(answers) >= self._at_most:
                 del answers[next(iter(answers))]

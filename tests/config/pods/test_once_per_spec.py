@@ -53,16 +53,6 @@ def test_a_spec_that_comes_where_another_was_in_memory_has_its_own_answer() -> N
     assert len(places) < 200, "no place was taken again, so this shows nothing"
 
 
-def test_equal_answers_about_two_specs_are_one_while_both_are_there() -> None:
-    names = once_per_spec(lambda spec: (spec.containers[0].name, ("shared", len(spec.containers))))
-    linked: OncePerSpecAnd[tuple[str, ...]] = OncePerSpecAnd()
-    web, job = spec_of("web"), spec_of("job")
-    assert names(web)[1] is names(job)[1]
-    assert [names(each)[0] for each in (web, job)] == ["web", "job"]
-    of_two = [linked.of(each, (), "fact", lambda: ("a", str(1))) for each in (web, job)]
-    assert of_two[0] is of_two[1]
-
-
 def test_all_answers_go_with_their_spec() -> None:
     class Answer:
         pass

@@ -43,6 +43,8 @@ _PACKAGES = (
     *("systemd-sysv", "dbus", "udev", "kmod", "iproute2", "iptables", "procps", "util-linux", "mount", "e2fsprogs"),
     *("ca-certificates", "libpam-systemd", "containerd", "runc", "containernetworking-plugins", "busybox-static"),
     *("python3", "python3-venv"),
+    # Servers of volumes, on the machine itself, and what mounts these.
+    *("nfs-kernel-server", "nfs-common", "open-iscsi", "tgt", "apparmor"),
 )
 _OF_KIND: dict[str, tuple[str, ...]] = {"uml": (), "qemu": ("linux-image-amd64", "initramfs-tools", "zstd")}
 _QUIET = (
@@ -50,6 +52,11 @@ _QUIET = (
     *("dpkg-db-backup.timer", "e2scrub_reap.service", "e2scrub_all.timer", "fstrim.timer"),
 )
 """Units that wait for people or the network, or only take time."""
+_ASLEEP = (
+    *("nfs-server.service", "rpcbind.service", "rpcbind.socket", "nfs-client.target", "nfs-blkmap.service"),
+    *("iscsid.service", "iscsid.socket", "open-iscsi.service", "tgt.service"),
+)
+"""Units that a test starts itself."""
 
 
 class RootError(Exception):
@@ -200,6 +207,7 @@ def _furnish(tree: Path) -> None:
     (tree / "var/log/journal").mkdir(parents=True, exist_ok=True)  # so that it outlives a power cut
     _run("systemctl", f"--root={tree}", "enable", "-q", "orders.service")
     _run("systemctl", f"--root={tree}", "mask", "-q", *_QUIET)
+    _run("systemctl", f"--root={tree}", "disable", "-q", *_ASLEEP)
     _run("chroot", str(tree), "python3", "-m", "venv", PREPARED)
     shutil.copytree(wheels(), tree / "opt/wheels")
     shutil.copy(LOCK, tree / "opt/requirements.lock")

@@ -25,11 +25,31 @@ done
 class AgentAlone:
     """`begin` once; it comes back with each boot of its machine."""
 
+    unit = "actorlet"
+    listing = "actorlet pods --output json"
+    """What prints the pods that it knows."""
+
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 
     def begin(self, **fields: Any) -> None:
         """Configure and start it; `fields` are those of KubeletConfiguration."""
+        self.install()
+        self.configure(**fields)
+        self.machine.run(f"mkdir -p {MANIFESTS}; ctr -n k8s.io images import /opt/images.tar")
+        self.machine.run(f"systemctl daemon-reload; systemctl enable --now {self.unit}")
+
+    def begin_again(self, **fields: Any) -> None:
+        """Start it over, with other fields; its pods stay."""
+        self.configure(**fields)
+        self.machine.run(f"systemctl restart {self.unit}")
+
+    def install(self) -> None:
+        """Have a unit that runs it alone."""
+        self.machine.put("/etc/systemd/system/actorlet.service.d/alone.conf", _DROP_IN)
+
+    def configure(self, **fields: Any) -> None:
+        """Write its configuration."""
         configuration = {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
@@ -41,9 +61,6 @@ class AgentAlone:
             **fields,
         }
         self.machine.put(f"{STATE}/config.yaml", json.dumps(configuration))
-        self.machine.put("/etc/systemd/system/actorlet.service.d/alone.conf", _DROP_IN)
-        self.machine.run(f"mkdir -p {MANIFESTS}; ctr -n k8s.io images import /opt/images.tar")
-        self.machine.run("systemctl daemon-reload; systemctl enable --now actorlet")
 
     def drop(self, *pods: dict[str, Any]) -> None:
         """Write manifests, each whole at once, and make sure of the disk."""
@@ -63,7 +80,7 @@ class AgentAlone:
 
     def pods(self) -> dict[str, dict[str, Any]]:
         """Each pod by its name without the node's."""
-        told = self.machine.tried("actorlet pods --output json")
+        told = self.machine.tried(self.listing)
         if told.status != 0:
             return {}
         items = json.loads(told.output)
@@ -74,7 +91,7 @@ class AgentAlone:
         """Return once the agent shows just these pods, each of them Running and Ready."""
         table = " ".join(sorted(names))
         condition = (
-            "actorlet pods --output json | python3 -c '"
+            f"{self.listing} | python3 -c '"
             "import json, sys; found = json.load(sys.stdin); "
             'found = found["items"] if isinstance(found, dict) else found; '
             'ready = lambda pod: any(each["type"] == "Ready" and each["status"] == "True" '
@@ -105,11 +122,11 @@ class AgentAlone:
     def seconds_to_ready(self) -> float:
         """From the start of its process in this boot until it told systemd that it is ready."""
         shown = self.machine.run(
-            "systemctl show actorlet -p ActiveEnterTimestampMonotonic -p ExecMainStartTimestampMonotonic"
+            f"systemctl show {self.unit} -p ActiveEnterTimestampMonotonic -p ExecMainStartTimestampMonotonic"
         )
         times = dict(line.split("=") for line in shown.split())
         active, began = (int(times[f"{each}TimestampMonotonic"]) for each in ("ActiveEnter", "ExecMainStart"))
-        assert active >= began > 0, f"it is not ready: {shown}\n{self.machine.journal('actorlet')[-3000:]}"
+        assert active >= began > 0, f"it is not ready: {shown}\n{self.machine.journal(self.unit)[-3000:]}"
         return (active - began) / 1e6
 
     def unreadable_state(self) -> list[str]:

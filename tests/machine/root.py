@@ -75,11 +75,8 @@ class Root:
 
 def root_for(kind: str) -> Root:
     """Debian for that kind of machine, from the cache or made now. Raises `RootError`."""
-    CACHE.mkdir(parents=True, exist_ok=True)
     place = CACHE / f"{kind}-{_digest(kind)}"
-    with (CACHE / "lock").open("w") as lock:
-        # Two sessions must not make it at once.
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(kind):
         if not place.is_dir():
             with tempfile.TemporaryDirectory(prefix="new-", dir=CACHE) as new:
                 made = Path(new) / "made"
@@ -88,6 +85,15 @@ def root_for(kind: str) -> Root:
                 made.rename(place)
     qemu = kind == "qemu"
     return Root(kind, place / "base.img", place / "vmlinuz" if qemu else None, place / "initrd.img" if qemu else None)
+
+
+@contextmanager
+def _locked(what: str) -> Iterator[None]:
+    """Two sessions must not make the same thing at once."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"lock-{what}").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def with_agent(root: Root, directory: Path) -> Root:
@@ -134,9 +140,10 @@ def export_clone(tree: Path, to: Path) -> None:
 
 def wheels() -> Path:
     """A directory with the locked releases for the machine's Python, by digest, and setuptools."""
-    CACHE.mkdir(parents=True, exist_ok=True)
     place = CACHE / f"wheels-{_FORMAT}-{PYTHON}-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]}"
-    if not place.is_dir():
+    with _locked("wheels"):
+        if place.is_dir():
+            return place
         with tempfile.TemporaryDirectory(prefix="new-", dir=CACHE) as new:
             platforms = [f"--platform={each}" for each in _PLATFORMS]
             options = ["--require-hashes", "--only-binary=:all:", f"--python-version={PYTHON}", *platforms]

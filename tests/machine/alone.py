@@ -12,7 +12,7 @@ MANIFESTS = "/etc/kubernetes/manifests"
 STATE = "/var/lib/kubelet"
 _DROP_IN = """[Service]
 ExecStart=
-ExecStart=/usr/bin/actorlet run --config=/var/lib/kubelet/config.yaml
+ExecStart=/usr/bin/actorlet run --config=/var/lib/kubelet/config.yaml {flags}
 """
 """The unit's own command joins a cluster."""
 _CONTAINERS = r"""
@@ -29,8 +29,10 @@ class AgentAlone:
     listing = "actorlet pods --output json"
     """What prints the pods that it knows."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, flags: str = "") -> None:
+        """`flags`: more words of its command, such as `--kubeconfig=FILE`, with which it is not alone."""
         self.machine = machine
+        self.flags = flags
 
     def begin(self, **fields: Any) -> None:
         """Configure and start it; `fields` are those of KubeletConfiguration."""
@@ -46,7 +48,7 @@ class AgentAlone:
 
     def install(self) -> None:
         """Have a unit that runs it alone."""
-        self.machine.put("/etc/systemd/system/actorlet.service.d/alone.conf", _DROP_IN)
+        self.machine.put("/etc/systemd/system/actorlet.service.d/alone.conf", _DROP_IN.format(flags=self.flags))
 
     def configure(self, **fields: Any) -> None:
         """Write its configuration."""

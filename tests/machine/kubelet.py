@@ -20,7 +20,7 @@ StartLimitIntervalSec=0
 [Service]
 Type=notify
 TimeoutStartSec=infinity
-ExecStart=/usr/local/bin/kubelet --config=/var/lib/kubelet/config.yaml
+ExecStart=/usr/local/bin/kubelet --config=/var/lib/kubelet/config.yaml {flags}
 Restart=always
 RestartSec=10
 KillMode=process
@@ -46,7 +46,7 @@ class KubeletAlone(AgentAlone):
         shutil.copy(PROGRAM, self.machine.shared / "kubelet")
         self.machine.run("install -m 755 /host/kubelet /usr/local/bin/kubelet")
         (self.machine.shared / "kubelet").unlink()
-        self.machine.put("/etc/systemd/system/kubelet.service", _UNIT)
+        self.machine.put("/etc/systemd/system/kubelet.service", _UNIT.format(flags=self.flags))
 
     def configure(self, **fields: Any) -> None:
         authentication = {"anonymous": {"enabled": True}, "webhook": {"enabled": False}}
@@ -56,6 +56,7 @@ class KubeletAlone(AgentAlone):
                 "readOnlyPort": 10255,
                 "authentication": authentication,
                 "authorization": {"mode": "AlwaysAllow"},
+                "contentType": "application/json",  # the embedded server takes no protobuf of nodes
                 **fields,
             }
         )

@@ -89,7 +89,10 @@ def node(roots: Callable[[str], Root], request: pytest.FixtureRequest) -> Iterat
 SANDBOX = {"cpu.weight": "1"}
 ALONE = {"memory.swap.max": "0", "memory.oom.group": "1"}
 MAIN = {
-    **{"cpu.weight": "4", "cpu.max": "50000 100000", "memory.low": str(64 * MIB), "memory.max": str(192 * MIB)},
+    "cpu.weight": "4",
+    "cpu.max": "50000 100000",
+    "memory.low": str(64 * MIB),
+    "memory.max": str(192 * MIB),
     # A tenth of what lies between request and limit, in whole pages, is left out.
     "memory.high": str((64 * MIB + 128 * MIB * 9 // 10) // 4096 * 4096),
     "memory.oom.group": "1",
@@ -106,21 +109,33 @@ WANTED = {
     "kubepods/burstable/burstable/beside": {"cpu.weight": "1", **ALONE},
     "kubepods/burstable/burstable/sandbox": SANDBOX,
     "kubepods/burstable/whole": {
-        **{"cpu.weight": "12", "cpu.max": "60000 100000", "pids.max": "300"},
-        **{"memory.low": str(128 * MIB), "memory.max": str(256 * MIB)},
+        "cpu.weight": "12",
+        "cpu.max": "60000 100000",
+        "pids.max": "300",
+        "memory.low": str(128 * MIB),
+        "memory.max": str(256 * MIB),
     },
     "kubepods/burstable/whole/main": MAIN,
     "kubepods/burstable/whole/beside": {
-        **{"cpu.weight": "24", "cpu.max": "60000 100000", "memory.max": str(256 * MIB), **ALONE},
+        "cpu.weight": "24",
+        "cpu.max": "60000 100000",
+        "memory.max": str(256 * MIB),
+        **ALONE,
     },
     "kubepods/burstable/whole/sandbox": SANDBOX,
     "kubepods/guaranteed": {
-        **{"cpu.weight": "10", "cpu.max": "25000 100000", "pids.max": "300"},
-        **{"memory.min": str(256 * MIB), "memory.max": str(256 * MIB)},
+        "cpu.weight": "10",
+        "cpu.max": "25000 100000",
+        "pids.max": "300",
+        "memory.min": str(256 * MIB),
+        "memory.max": str(256 * MIB),
     },
     "kubepods/guaranteed/main": {
-        **{"cpu.weight": "10", "cpu.max": "25000 100000", **ALONE},
-        **{"memory.min": str(256 * MIB), "memory.max": str(256 * MIB)},
+        "cpu.weight": "10",
+        "cpu.max": "25000 100000",
+        **ALONE,
+        "memory.min": str(256 * MIB),
+        "memory.max": str(256 * MIB),
     },
     "kubepods/guaranteed/sandbox": SANDBOX,
 }

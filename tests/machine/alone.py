@@ -10,6 +10,8 @@ from tests.machine.machine import Machine
 
 MANIFESTS = "/etc/kubernetes/manifests"
 STATE = "/var/lib/kubelet"
+LOOK_EVERY_S = 3.0
+"""Each look starts a Python in the machine: looks without a pause take the CPU from what is awaited."""
 _DROP_IN = """[Service]
 ExecStart=
 ExecStart=/usr/bin/actorlet run --config=/var/lib/kubelet/config.yaml {flags}
@@ -102,7 +104,9 @@ class AgentAlone:
             f'sys.exit(names != "{table}".split() or not all(map(ready, found)))'
             "'"
         )
-        self.machine.until(condition, f"pods {table} run; `actorlet pods` in the machine shows why", limit_s)
+        self.machine.until(
+            condition, f"pods {table} run; `actorlet pods` in the machine shows why", limit_s, LOOK_EVERY_S
+        )
 
     def restarts(self) -> dict[str, int]:
         """How often the first container of each pod was started again."""

@@ -211,10 +211,10 @@ class Machine:
         """What the journal says of this boot, of one unit or of all."""
         return self.run(f"journalctl --no-pager -b -o short-monotonic {f'-u {unit}' if unit else ''}")
 
-    def until(self, condition: str, what: str, limit_s: float = 240.0) -> None:
-        """Return once a script succeeds. It is tried inside, each half second."""
+    def until(self, condition: str, what: str, limit_s: float = 240.0, pause_s: float = 0.5) -> None:
+        """Return once a script succeeds. It is tried inside, with pauses."""
         loop = f"end=$((SECONDS + {int(limit_s)})); until {{ {condition}\n}} >/dev/null 2>&1; do"
-        done = self.tried(f"{loop} [ $SECONDS -lt $end ] || exit 9; sleep 0.5; done", limit_s=limit_s * 2 + 60)
+        done = self.tried(f"{loop} [ $SECONDS -lt $end ] || exit 9; sleep {pause_s:g}; done", limit_s=limit_s * 2 + 60)
         if done.status != 0:
             raise self._failure(f"not within {limit_s:g} s: {what}")
 

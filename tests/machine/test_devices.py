@@ -136,9 +136,8 @@ def test_device_pods_wait_for_a_late_plugin_after_a_reboot(agent: AgentAlone) ->
         return
     agent.await_running(*having)
     took_s = uptime_s(one) - came_s
-    print(
-        f"\n{PODS} pods: plain {took_plain_s:.0f} s after the agent is ready, with devices {took_s:.0f} s after their plugin"
-    )
+    print(f"\n{PODS} pods: plain ones {took_plain_s:.0f} s after the agent is ready")
+    print(f"with devices {took_s:.0f} s after their plugin has come")
     assert agent.restarts() == dict.fromkeys(having, 1)
 
 

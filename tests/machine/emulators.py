@@ -53,6 +53,8 @@ def _uml(hardware: Hardware) -> list[str]:
 
 def _qemu(root: Root, hardware: Hardware) -> list[str]:
     words = "root=/dev/vda rw console=ttyS0 SYSTEMD_COLORS=0 net.ifnames=0 machine.kind=qemu machine.line=/dev/ttyS1"
+    # Without KVM, on a busy host, containerd takes longer than systemd's own 90 s.
+    words += " systemd.default_timeout_start_sec=1800"
     command = ["qemu-system-x86_64", "-machine", "q35", "-nodefaults", "-no-user-config", "-display", "none"]
     if kvm_works():
         command += ["-accel", "kvm", "-cpu", "host"]

@@ -1,15 +1,12 @@
 """An API server inside a machine, asked from outside.
 
-A machine has no network. So the server listens on the machine's loopback, and each request is an order.
-`EmbeddedServer` is the embedded one and forgets all at a reboot. `KeptServer` is a real etcd and kube-apiserver from
-the folder `ACTORLET_TEST_CONTROL_PLANE`, and keeps what it has.
+A machine has no network. So the server listens on the machine's loopback, and each request is an order. It is the
+embedded one, and forgets all at a reboot.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +15,6 @@ from typing import Any
 from tests.machine.machine import Machine
 from tests.real.waiting import pass_by
 
-FOLDER = os.environ.get("ACTORLET_TEST_CONTROL_PLANE", "")
 NODE = "machine-1"
 KUBECONFIG = "/etc/kubernetes/kubelet.conf"
 JOINED = f"--kubeconfig={KUBECONFIG}"
@@ -31,10 +27,10 @@ import json, ssl, sys
 from urllib.request import Request, urlopen
 from urllib.error import HTTPError
 
-method, path, kind, body, token = json.load(open(sys.argv[1]))
+method, path, kind, body = json.load(open(sys.argv[1]))
 sent = Request("https://127.0.0.1:6443" + path, method=method, data=None if body is None else json.dumps(body).encode())
 sent.add_header("Content-Type", kind)
-sent.add_header("Authorization", "Bearer " + (token or open("/run/admin.token").read().strip()))
+sent.add_header("Authorization", "Bearer " + open("/run/admin.token").read().strip())
 try:
     answer = urlopen(sent, context=ssl._create_unverified_context(), timeout=120)
     print(json.dumps([answer.status, json.loads(answer.read() or b"null")]))
@@ -43,7 +39,6 @@ except HTTPError as refused:
 """
 _UNIT = """[Unit]
 Description=An API server of tests
-{unit}
 
 [Service]
 {service}
@@ -63,8 +58,6 @@ class RefusedError(AssertionError):
 class EmbeddedServer:
     """See the module."""
 
-    unit = "api-server"
-
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._asked = 0
@@ -78,24 +71,9 @@ class EmbeddedServer:
             f"mkdir -p /etc/kubernetes; cp /run/api/machine-1.kubeconfig {KUBECONFIG}; "
             'awk "/token:/ {print \\\\$2}" /run/admin.kubeconfig > /run/admin.token\''
         )
-        self._start(_UNIT.format(unit="", service=service))
-
-    def _start(self, unit: str) -> None:
-        self.machine.put(f"/etc/systemd/system/{self.unit}.service", unit)
+        self.machine.put("/etc/systemd/system/api-server.service", _UNIT.format(service=service))
         self.machine.put("/opt/ask.py", _ASK)
-        self.machine.run(f"systemctl daemon-reload; systemctl enable --now {self.unit}")
-        self.await_ready()
-
-    def await_ready(self) -> None:
-        """Return once it answers, after a start or a boot."""
-        self.machine.until(
-            "curl=$(python3 -c 'import ssl, urllib.request; print(urllib.request.urlopen("
-            'urllib.request.Request("https://127.0.0.1:6443/readyz", headers={"Authorization": "Bearer " + '
-            'open("/run/admin.token").read().strip()}), context=ssl._create_unverified_context()).status)\'); '
-            'test "$curl" = 200',
-            f"the API server is ready; `journalctl -u {self.unit}` shows why",
-            600,
-        )
+        self.machine.run("systemctl daemon-reload; systemctl enable --now api-server")
 
     def ask(
         self, method: str, path: str, body: dict[str, Any] | None = None, *, kind: str = "application/json"
@@ -103,7 +81,7 @@ class EmbeddedServer:
         """The answer's document. Raises `RefusedError` with the answer of a refusal."""
         self._asked += 1
         held = self.machine.shared / f"asked-{self._asked}.json"
-        held.write_text(json.dumps([method, path, kind, body, ""]))
+        held.write_text(json.dumps([method, path, kind, body]))
         status, answer = json.loads(self.machine.run(f"python3 /opt/ask.py /host/{held.name}"))
         held.unlink()
         if status >= 300:
@@ -172,55 +150,7 @@ class EmbeddedServer:
             self.ask("DELETE", f"/api/v1/namespaces/default/pods/{name}")
 
 
-class KeptServer(EmbeddedServer):
-    """See the module."""
-
-    def begin(self) -> None:
-        folder = Path(FOLDER)
-        for name in ("etcd", "kube-apiserver"):
-            shutil.copy(folder / name, self.machine.shared / name)
-            self.machine.run(f"install -m 755 /host/{name} /usr/local/bin/{name}")
-            (self.machine.shared / name).unlink()
-        tokens = "admin-token,admin,admin,system:masters\n" + f"node-token,system:node:{NODE},node,system:nodes\n"
-        self.machine.put("/etc/api/tokens.csv", tokens)
-        self.machine.put(KUBECONFIG, json.dumps(_kubeconfig("node-token")))
-        self.machine.run(
-            "/opt/prepared/bin/python -c '"
-            "from cryptography.hazmat.primitives.asymmetric import rsa; "
-            "from cryptography.hazmat.primitives import serialization as form; "
-            "key = rsa.generate_private_key(65537, 2048); "
-            'open("/etc/api/accounts.key", "wb").write(key.private_bytes(form.Encoding.PEM, '
-            "form.PrivateFormat.TraditionalOpenSSL, form.NoEncryption()))'"
-        )
-        etcd = _UNIT.format(unit="", service="ExecStart=/usr/local/bin/etcd --data-dir /var/lib/etcd")
-        self.machine.put("/etc/systemd/system/etcd.service", etcd)
-        self.machine.run("systemctl daemon-reload; systemctl enable --now etcd")
-        words = (
-            "/usr/local/bin/kube-apiserver --etcd-servers=http://127.0.0.1:2379 --secure-port=6443 "
-            "--bind-address=127.0.0.1 --advertise-address=10.88.0.1 --cert-dir=/etc/api/served "
-            "--token-auth-file=/etc/api/tokens.csv --authorization-mode=Node,RBAC "
-            "--service-cluster-ip-range=10.96.0.0/16 "
-            "--service-account-issuer=https://tests --service-account-key-file=/etc/api/accounts.key "
-            "--service-account-signing-key-file=/etc/api/accounts.key --disable-admission-plugins=ServiceAccount "
-            "--allow-privileged=true --endpoint-reconciler-type=none"
-        )
-        service = f"ExecStartPre=/bin/sh -c 'echo admin-token > /run/admin.token'\nExecStart={words}"
-        self._start(_UNIT.format(unit="After=etcd.service\nWants=etcd.service", service=service))
-
-
 def condition(document: dict[str, Any], kind: str) -> str:
     """The status of a condition of a pod or a node; empty without it."""
     found = document.get("status", {}).get("conditions") or []
     return next((str(each["status"]) for each in found if each["type"] == kind), "")
-
-
-def _kubeconfig(token: str) -> dict[str, Any]:
-    cluster = {"server": "https://127.0.0.1:6443", "insecure-skip-tls-verify": True}
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "tests", "cluster": cluster}],
-        "users": [{"name": "tests", "user": {"token": token}}],
-        "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
-        "current-context": "tests",
-    }

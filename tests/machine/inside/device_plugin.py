@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,8 +21,7 @@ def main(kind: str, count: int) -> None:
     assert package is not None
     assert package.origin is not None
     sys.path[:0] = [str(Path(package.origin).parent / "_floors")]
-    from plugin import SamplePlugin  # beside this file
-
+    sample = import_module("plugin").SamplePlugin  # beside this file
     from runtime.device_plugins.capability import Device, DeviceSetup, HostDevice
 
     def setup(ids: tuple[str, ...]) -> DeviceSetup:
@@ -32,7 +32,7 @@ def main(kind: str, count: int) -> None:
     devices = tuple(Device(f"gpu{number}") for number in range(count))
     while True:
         made = _socket()
-        with SamplePlugin(ROOT, devices, setup=setup) as plugin:
+        with sample(ROOT, devices, setup=setup) as plugin:
             if not plugin.register(ROOT):
                 Path("/run/registered").write_text(Path("/proc/uptime").read_text().split()[0])
                 while _socket() == made and plugin.path.exists():

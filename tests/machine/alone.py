@@ -41,7 +41,8 @@ class AgentAlone:
         self.install()
         self.configure(**fields)
         self.machine.run(f"mkdir -p {MANIFESTS}; ctr -n k8s.io images import /opt/images.tar")
-        self.machine.run(f"systemctl daemon-reload; systemctl enable --now {self.unit}")
+        shown = f"{{ journalctl --no-pager -u {self.unit} | tail -n 30; exit 1; }}"
+        self.machine.run(f"systemctl daemon-reload; systemctl enable --now {self.unit} || {shown}")
 
     def begin_again(self, **fields: Any) -> None:
         """Start it over, with other fields; its pods stay."""

@@ -64,7 +64,9 @@ class EmbeddedServer:
 
     def begin(self) -> None:
         """Serve, and have a kubeconfig for the node at `KUBECONFIG`."""
-        self.machine.put("/opt/api_server.py", Path(__file__).with_name("inside").joinpath("embedded_server.py").read_text())
+        self.machine.put(
+            "/opt/api_server.py", Path(__file__).with_name("inside").joinpath("embedded_server.py").read_text()
+        )
         service = (
             "ExecStart=/opt/prepared/bin/python /opt/api_server.py\n"
             "ExecStartPost=/bin/sh -c 'until test -s /run/api/machine-1.kubeconfig; do sleep 0.2; done; "

@@ -20,6 +20,7 @@ StartLimitIntervalSec=0
 [Service]
 Type=notify
 TimeoutStartSec=infinity
+ExecStartPre=/bin/sh -c '{clock}'
 ExecStart=/usr/local/bin/kubelet --config=/var/lib/kubelet/config.yaml {flags}
 Restart=always
 RestartSec=10
@@ -30,6 +31,11 @@ MemoryAccounting=yes
 [Install]
 WantedBy=multi-user.target
 """
+_CLOCK = (
+    'grep -q "cpu MHz" /proc/cpuinfo || { (cat /proc/cpuinfo; echo "cpu MHz : 1000.000") > /run/cpuinfo; '
+    "mount --bind /run/cpuinfo /proc/cpuinfo; }"
+)
+"""User-mode Linux does not tell the speed of its CPU, and a kubelet does not start without it."""
 _LIST = (
     "python3 -c 'from urllib.request import urlopen; "
     'print(urlopen("http://127.0.0.1:10255/pods", timeout=30).read().decode())\''
@@ -46,7 +52,7 @@ class KubeletAlone(AgentAlone):
         shutil.copy(PROGRAM, self.machine.shared / "kubelet")
         self.machine.run("install -m 755 /host/kubelet /usr/local/bin/kubelet")
         (self.machine.shared / "kubelet").unlink()
-        self.machine.put("/etc/systemd/system/kubelet.service", _UNIT.format(flags=self.flags))
+        self.machine.put("/etc/systemd/system/kubelet.service", _UNIT.format(flags=self.flags, clock=_CLOCK))
 
     def configure(self, **fields: Any) -> None:
         authentication = {"anonymous": {"enabled": True}, "webhook": {"enabled": False}}

@@ -28,6 +28,15 @@ OVER_LIMIT = "dd if=/dev/zero of=/dev/null bs=128M count=1; echo lives > /dev/te
 SMALL = {"limits": {"memory": "48Mi"}}
 
 
+def holders(mebibytes: int) -> str:
+    """Commands that hold so much memory in the background, each a part of it.
+
+    In user-mode Linux each page is a mapping of the host's, and a process may have 65530: 256 MiB.
+    """
+    each = "(dd if=/dev/zero bs=100M count=1 2>/dev/null | sleep 1000000) &"
+    return f"for part in $(seq {-(-mebibytes // 100)}); do {each} done"
+
+
 class Node:
     """A machine that has joined its own API server."""
 
@@ -93,26 +102,6 @@ def test_only_the_process_over_the_limit_is_killed_where_that_is_configured(node
     node.server.delete("stubborn")
 
 
-def test_the_machine_out_of_memory_is_told_as_an_event_of_the_node(node: Node) -> None:
-    node.agent.begin_again(evictionHard=NEVER, **SOON)
-    node.await_condition("Ready", "True")
-    node.machine.run("(echo 1000 > /proc/self/oom_score_adj; exec tail /dev/zero); true")
-
-    def told() -> bool:
-        return any(each["reason"] == "SystemOOM" for each in node.server.events("machine-1"))
-
-    node.server.await_that(told, "an event SystemOOM")
-    node.server.await_running("modest")
-
-
-def test_memory(node: Node) -> None:
-    available = node.number("awk '/MemAvailable/ {print int($2 / 1024)}' /proc/meminfo")
-    taken = available - 160
-    hold = f"dd if=/dev/zero bs={taken}M count=1 | sleep 1000000"
-    victim = pod("hungry", container(script=hold, resources={"requests": {"memory": "8Mi"}}))
-    node.ends_evicted(victim, {"memory.available": "250Mi"}, "MemoryPressure", "memory")
-
-
 def test_disk(node: Node) -> None:
     free = node.number("df --output=avail -m /var/lib/kubelet | tail -1")
     victim = _scratch("hoard", f"head -c {250 * MIB} /dev/zero > /scratch/heap")
@@ -130,6 +119,27 @@ def test_process_ids(node: Node) -> None:
     used = node.number("awk '{split($4, parts, \"/\"); print parts[2]}' /proc/loadavg")
     victim = pod("crowd", container(script=f"for each in $(seq 1 250); do sleep 1000000 & done; {STAY}"))
     node.ends_evicted(victim, {"pid.available": str(most - used - 150)}, "PIDPressure", "pids")
+
+
+def test_memory(node: Node) -> None:
+    available = node.number("awk '/MemAvailable/ {print int($2 / 1024)}' /proc/meminfo")
+    taken = available - 160
+    script = f"{holders(taken)}; {STAY}"
+    victim = pod("hungry", container(script=script, resources={"requests": {"memory": "8Mi"}}))
+    node.ends_evicted(victim, {"memory.available": "250Mi"}, "MemoryPressure", "memory")
+
+
+def test_the_machine_out_of_memory_is_told_as_an_event_of_the_node(node: Node) -> None:
+    node.agent.begin_again(evictionHard=NEVER, **SOON)
+    node.await_condition("Ready", "True")
+    everything = node.number("awk '/MemTotal/ {print int($2 / 1024)}' /proc/meminfo")
+    node.machine.run(f"echo 1000 > /proc/self/oom_score_adj; {holders(everything)}; sleep 60; kill $(jobs -p); true")
+
+    def told() -> bool:
+        return any(each["reason"] == "SystemOOM" for each in node.server.events("machine-1"))
+
+    node.server.await_that(told, "an event SystemOOM")
+    node.server.await_running("modest")
 
 
 def _scratch(name: str, script: str) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Runs inside a machine: `tests.device_plugin.plugin` as a service, with devices that are this machine's kernel log.
+"""Runs inside a machine: the plugin of `tests.device_plugin` as a service.
+
+Each device is the machine's kernel log under another name.
 
 `device_plugin.py KIND COUNT`: with `nodes` containers get the device node, with `cdi` its CDI name. It registers again
 whenever the agent makes its socket anew, and writes the machine's uptime then to `/run/registered`.
@@ -7,13 +9,14 @@ whenever the agent makes its socket anew, and writes the machine's uptime then t
 from __future__ import annotations
 
 import sys
-import time
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Event
 
 ROOT = Path("/var/lib/kubelet/device-plugins")
 CDI_KIND = "vendor.example/gpu"
+_NEVER = Event()
 
 
 def main(kind: str, count: int) -> None:
@@ -36,8 +39,8 @@ def main(kind: str, count: int) -> None:
             if not plugin.register(ROOT):
                 Path("/run/registered").write_text(Path("/proc/uptime").read_text().split()[0])
                 while _socket() == made and plugin.path.exists():
-                    time.sleep(0.5)
-        time.sleep(0.5)
+                    _NEVER.wait(0.5)
+        _NEVER.wait(0.5)
 
 
 def _socket() -> tuple[int, int]:
@@ -46,7 +49,7 @@ def _socket() -> tuple[int, int]:
         try:
             found = (ROOT / "kubelet.sock").stat()
         except FileNotFoundError:
-            time.sleep(0.5)
+            _NEVER.wait(0.5)
         else:
             return found.st_ino, found.st_ctime_ns
 

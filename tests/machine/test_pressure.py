@@ -20,7 +20,7 @@ from tests.machine.root import Root
 from tests.real.pods import STAY, container, pod
 
 MIB = 2**20
-SOON = {"evictionPressureTransitionPeriod": "5s", "nodeStatusUpdateFrequency": "5s"}
+SOON = {"evictionPressureTransitionPeriod": "30s", "nodeStatusUpdateFrequency": "5s"}
 NEVER = {"memory.available": "1Mi", "nodefs.available": "1Mi", "imagefs.available": "1Mi", "nodefs.inodesFree": "10"}
 """Thresholds that nothing here reaches."""
 OVER_LIMIT = "dd if=/dev/zero of=/dev/null bs=128M count=1; echo lives > /dev/termination-log; " + STAY

@@ -1,4 +1,4 @@
-"""A machine of 1 GiB with a small disk that runs short of memory, disk, inodes and process ids.
+"""A machine of 1 GiB with containers over their limits, and a disk that runs short of space and inodes.
 
 The agent has joined an API server in the machine, since no agent evicts a static pod. With `ACTORLET_TEST_KUBELET` a
 kubelet 1.36 goes the same way.
@@ -26,15 +26,6 @@ NEVER = {"memory.available": "1Mi", "nodefs.available": "1Mi", "imagefs.availabl
 OVER_LIMIT = "dd if=/dev/zero of=/dev/null bs=128M count=1; echo lives > /dev/termination-log; " + STAY
 """Its child takes more than `SMALL`; the first process goes on, if it may."""
 SMALL = {"limits": {"memory": "48Mi"}}
-
-
-def holders(mebibytes: int) -> str:
-    """Commands that hold so much memory in the background, each a part of it.
-
-    In user-mode Linux each page is a mapping of the host's, and a process may have 65530: 256 MiB.
-    """
-    each = "(dd if=/dev/zero bs=100M count=1 2>/dev/null | sleep 1000000) &"
-    return f"for part in $(seq {-(-mebibytes // 100)}); do {each} done"
 
 
 class Node:
@@ -112,34 +103,6 @@ def test_inodes(node: Node) -> None:
     free = node.number("df --output=iavail /var/lib/kubelet | tail -1")
     victim = _scratch("many", "cd /scratch; seq 1 9000 | xargs touch")
     node.ends_evicted(victim, {"nodefs.inodesFree": str(free - 5000)}, "DiskPressure", "inodes")
-
-
-def test_process_ids(node: Node) -> None:
-    most = node.number("cat /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max | sort -n")
-    used = node.number("awk '{split($4, parts, \"/\"); print parts[2]}' /proc/loadavg")
-    victim = pod("crowd", container(script=f"for each in $(seq 1 250); do sleep 1000000 & done; {STAY}"))
-    node.ends_evicted(victim, {"pid.available": str(most - used - 150)}, "PIDPressure", "pids")
-
-
-def test_memory(node: Node) -> None:
-    available = node.number("awk '/MemAvailable/ {print int($2 / 1024)}' /proc/meminfo")
-    taken = available - 160
-    script = f"{holders(taken)}; {STAY}"
-    victim = pod("hungry", container(script=script, resources={"requests": {"memory": "8Mi"}}))
-    node.ends_evicted(victim, {"memory.available": "250Mi"}, "MemoryPressure", "memory")
-
-
-def test_the_machine_out_of_memory_is_told_as_an_event_of_the_node(node: Node) -> None:
-    node.agent.begin_again(evictionHard=NEVER, **SOON)
-    node.await_condition("Ready", "True")
-    everything = node.number("awk '/MemTotal/ {print int($2 / 1024)}' /proc/meminfo")
-    node.machine.run(f"echo 1000 > /proc/self/oom_score_adj; {holders(everything)}; sleep 60; kill $(jobs -p); true")
-
-    def told() -> bool:
-        return any(each["reason"] == "SystemOOM" for each in node.server.events("machine-1"))
-
-    node.server.await_that(told, "an event SystemOOM")
-    node.server.await_running("modest")
 
 
 def _scratch(name: str, script: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A machine of 1 GiB with containers over their limits, and a disk that runs short of space and inodes.
+"""A machine of 1 GiB: containers over their limits, and a disk short of space and inodes.
 
 The agent has joined an API server in the machine, since no agent evicts a static pod. With `ACTORLET_TEST_KUBELET` a
 kubelet 1.36 goes the same way.

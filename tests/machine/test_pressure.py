@@ -1,4 +1,4 @@
-"""A machine of 1 GiB: containers over their limits, and a disk short of space and inodes.
+"""A machine of 1 GiB: containers over their limits, short of disk, inodes and process ids.
 
 The agent has joined an API server in the machine, since no agent evicts a static pod. With `ACTORLET_TEST_KUBELET` a
 kubelet 1.36 goes the same way.
@@ -103,6 +103,13 @@ def test_inodes(node: Node) -> None:
     free = node.number("df --output=iavail /var/lib/kubelet | tail -1")
     victim = _scratch("many", "cd /scratch; seq 1 9000 | xargs touch")
     node.ends_evicted(victim, {"nodefs.inodesFree": str(free - 5000)}, "DiskPressure", "inodes")
+
+
+def test_process_ids(node: Node) -> None:
+    most = node.number("cat /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max | sort -n")
+    used = node.number("awk '{split($4, parts, \"/\"); print parts[2]}' /proc/loadavg")
+    victim = pod("crowd", container(script=f"for each in $(seq 1 250); do sleep 1000000 & done; {STAY}"))
+    node.ends_evicted(victim, {"pid.available": str(most - used - 150)}, "PIDPressure", "pids")
 
 
 def _scratch(name: str, script: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A machine of 1 GiB: containers over their limits, short of disk, inodes and process ids.
+"""A machine of 1 GiB, short of memory, disk, inodes or process ids, and containers over their limits.
 
 The agent has joined an API server in the machine, since no agent evicts a static pod. With `ACTORLET_TEST_KUBELET` a
 kubelet 1.36 goes the same way.
@@ -26,6 +26,15 @@ NEVER = {"memory.available": "1Mi", "nodefs.available": "1Mi", "imagefs.availabl
 OVER_LIMIT = "dd if=/dev/zero of=/dev/null bs=128M count=1; echo lives > /dev/termination-log; " + STAY
 """Its child takes more than `SMALL`; the first process goes on, if it may."""
 SMALL = {"limits": {"memory": "48Mi"}}
+
+
+def holders(mebibytes: int) -> str:
+    """Commands that hold so much memory in the background, each a part of it.
+
+    In user-mode Linux each page is a mapping of the host's, and a process may have 65530: 256 MiB.
+    """
+    each = "(dd if=/dev/zero bs=100M count=1 2>/dev/null | sleep 1000000) &"
+    return f"for part in $(seq {-(-mebibytes // 100)}); do {each} done"
 
 
 class Node:
@@ -110,6 +119,14 @@ def test_process_ids(node: Node) -> None:
     used = node.number("awk '{split($4, parts, \"/\"); print parts[2]}' /proc/loadavg")
     victim = pod("crowd", container(script=f"for each in $(seq 1 250); do sleep 1000000 & done; {STAY}"))
     node.ends_evicted(victim, {"pid.available": str(most - used - 150)}, "PIDPressure", "pids")
+
+
+def test_memory(node: Node) -> None:
+    available = node.number("awk '/MemAvailable/ {print int($2 / 1024)}' /proc/meminfo")
+    taken = available - 160
+    script = f"{holders(taken)}; {STAY}"
+    victim = pod("hungry", container(script=script, resources={"requests": {"memory": "8Mi"}}))
+    node.ends_evicted(victim, {"memory.available": "250Mi"}, "MemoryPressure", "memory")
 
 
 def _scratch(name: str, script: str) -> dict[str, Any]:

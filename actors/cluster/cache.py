@@ -6,7 +6,8 @@ inputs of all pods change, the sync loop gets them (`PodInputs`) and sends them 
 pods need not ask.
 
 A question waits a few seconds for the first list, because a late pod is better than a pod without its variables. A
-standalone node has no services and no classes.
+standalone node has no services and no classes. An island node (`actors/island`) has those that it remembers, until the
+first list.
 """
 
 from __future__ import annotations
@@ -15,8 +16,16 @@ from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar
 
 from actors.cluster.list_watch import Follower
-from actors.cluster.service_variables import MASTER, MASTER_NAMESPACE, ServiceLink, link_of, service_variables
-from actors.kernel import ActorRef, Message, handles
+from actors.cluster.service_variables import (
+    MASTER,
+    MASTER_NAMESPACE,
+    ServiceLink,
+    link_of,
+    service_of,
+    service_variables,
+)
+from actors.kernel import ActorRef, Message, SoleMessage, handles
+from actors.messages.island import IslandStarted, Recall, Recalled, SetSeen
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
     PodInputs,
@@ -28,7 +37,7 @@ from actors.messages.references import (
 )
 from config.api.resources import RUNTIME_CLASSES, SERVICES
 from config.frozen_map import FrozenMap
-from config.objects import RuntimeClass, Service
+from config.objects import ObjectMeta, RuntimeClass, Service
 from runtime.api import Api, ApiError
 from runtime.api.no_server import REASON, NoApiServer
 
@@ -46,12 +55,21 @@ class FirstAnswerDue(Message, frozen=True):
     number: int
 
 
+class TellIsland(SoleMessage, frozen=True):
+    """To itself: tell the memory of an island node what there is now."""
+
+
 class ClusterCacheActor(Follower):
+    """See the module. `island`: who remembers services and classes; None: nobody."""
+
     health_limit_ns: ClassVar[int | None] = 60 * SECOND_NS
 
-    def __init__(self, api: Api | None, node: ActorRef, sync_loop: ActorRef) -> None:
+    def __init__(self, api: Api | None, node: ActorRef, sync_loop: ActorRef, island: ActorRef | None = None) -> None:
         super().__init__(api or NoApiServer())
         self._alone = api is None
+        self._island = island
+        self._recalled: set[Hashable] = set()
+        """Sets that are known from memory only."""
         self._node = node
         self._sync_loop = sync_loop
         self._services: dict[str, dict[str, ServiceLink]] | None = {} if self._alone else None
@@ -149,17 +167,59 @@ class ClusterCacheActor(Follower):
 
     def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
         if key == SERVICE_SET:
-            services: dict[str, dict[str, ServiceLink]] = {}
-            for link in map(link_of, objects):
-                if link is not None:
-                    services.setdefault(link.namespace, {})[link.name] = link
-            self._services, self._variables = services, {}
-            self._work_out(services, services)
-            self._look_around()
-            self._answer_waiting()
+            self._take_services(objects)
         else:
             self._classes = {each.metadata.name: each.handler for each in objects}
             self._answer_waiting()
+        self._recalled.discard(key)
+        self._tell_island_later()
+
+    def _take_services(self, objects: Iterable[Service]) -> None:
+        services: dict[str, dict[str, ServiceLink]] = {}
+        for link in map(link_of, objects):
+            if link is not None:
+                services.setdefault(link.namespace, {})[link.name] = link
+        self._services, self._variables = services, {}
+        self._work_out(services, services)
+        self._look_around()
+        self._answer_waiting()
+
+    # --- what is remembered -------------------------------------------------------------------------------------------
+
+    @handles(Recalled)
+    def recalled(self, message: Recalled) -> None:
+        """Work: the services and classes that are remembered."""
+        if self._services is None:
+            self._recalled.add(SERVICE_SET)
+            self._take_services(each for each in message.objects if isinstance(each, Service))
+        if self._classes is None:
+            self._recalled.add(CLASS_SET)
+            classes = (each for each in message.objects if isinstance(each, RuntimeClass))
+            self._classes = {each.metadata.name: each.handler for each in classes}
+            self._answer_waiting()
+
+    @handles(IslandStarted)
+    def island_started(self, _: IslandStarted) -> None:
+        """Work: constant."""
+        self._tell_island_later()
+
+    def _tell_island_later(self) -> None:
+        if self._island is not None:
+            self.after(SECOND_NS, TellIsland())
+
+    @handles(TellIsland)
+    def tell_island(self, _: TellIsland) -> None:
+        """Work: all services and classes."""
+        if self._island is None:
+            return
+        if self._services is not None and SERVICE_SET not in self._recalled:
+            links = (link for links in self._services.values() for link in links.values())
+            self._island.tell(SetSeen(Service.__name__, tuple(map(service_of, links))))
+        if self._classes is not None and CLASS_SET not in self._recalled:
+            classes = (
+                RuntimeClass(metadata=ObjectMeta(name=name), handler=handler) for name, handler in self._classes.items()
+            )
+            self._island.tell(SetSeen(RuntimeClass.__name__, tuple(classes)))
 
     def changed(self, key: Hashable, event_type: str, value: Any) -> None:
         gone = event_type == "DELETED"
@@ -180,6 +240,7 @@ class ClusterCacheActor(Follower):
             del links[name]
         else:
             links[name] = link
+        self._tell_island_later()
         is_master = (namespace, name) == (MASTER_NAMESPACE, MASTER)
         self._work_out(self._services, self._services if is_master else (namespace,))
         self._look_around()
@@ -192,6 +253,7 @@ class ClusterCacheActor(Follower):
             self._classes.pop(name, None)
         else:
             self._classes[name] = runtime_class.handler
+        self._tell_island_later()
 
     @handles(NodeObserved)
     def node_observed(self, message: NodeObserved) -> None:
@@ -204,3 +266,6 @@ class ClusterCacheActor(Follower):
 
     def failing(self, key: Hashable, error: ApiError) -> None:
         self._trouble[key] = str(error)
+        is_unknown = self._services is None or self._classes is None
+        if self._island is not None and is_unknown and error.outcome_unknown:
+            self._island.tell(Recall(self.ref, (Service.__name__, RuntimeClass.__name__)))

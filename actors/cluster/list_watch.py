@@ -220,6 +220,9 @@ class Follower(Actor):
     def failing(self, key: Hashable, error: ApiError) -> None:
         """An attempt has failed. Earlier reports may be out of date."""
 
+    def in_touch(self, key: Hashable) -> None:
+        """The server has said something on the watch, or ended it in order: what is known is what it has."""
+
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def _attempt(self, key: Hashable) -> Attempt:
@@ -357,6 +360,7 @@ class Follower(Actor):
         followed.version = event.resource_version or followed.version
         if event.object is not None:
             self.changed(message.attempt.key, event.type, event.object)
+        self.in_touch(message.attempt.key)
 
     @handles(WatchClosed)
     def watch_closed(self, message: WatchClosed) -> None:
@@ -366,6 +370,8 @@ class Follower(Actor):
         if followed is not None:
             followed.watch.subscription = None
             ended = WatchEnded(error, followed.version, self.now_ns() - attempt.began_ns)
+            if error is None:
+                self.in_touch(attempt.key)
             self.attempt_ended(attempt.key, followed, ended, error)
 
     @handles(MailboxOverflowed)

@@ -8,7 +8,8 @@ A watch follows an object while a pod holds it. It stops if the object is immuta
 and nobody has read it for a while. Readers get `ObjectsChanged` when the object differs from their last answer, or
 exists at last. So a container that waits for its ConfigMap starts when somebody creates it, not at the next try.
 
-While the API server is away, objects that were read before are still served. Others fail after a second if the server
+While the API server is away, objects that were read before are still served; on an island node (`actors/island`) also
+those that were read before a restart. Others fail after a second if the server
 has refused or does not answer. If the request only waits for its turn, because a thousand pods came at once, it gets
 ten seconds: waiting holds nobody up, and people would see the failure. Without an API server every read fails at once.
 
@@ -40,6 +41,7 @@ from actors.cluster.object_entries import (
 )
 from actors.cluster.pod_jobs import PodJobs
 from actors.kernel import ActorRef, handles, part
+from actors.messages.island import IslandStarted, ObjectSeen, Recall, Recalled, kind_of
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
     HoldObjects,
@@ -54,7 +56,7 @@ from actors.messages.references import (
 from actors.start.environment import CONFIG_MAP, SECRET, ObjectPurpose, each_reference
 from config.api.resources import CONFIG_MAPS, SECRETS, Resource
 from config.frozen_map import FrozenMap
-from config.objects import Pod
+from config.objects import ConfigMap, Pod, Secret
 from config.pods.identity import is_critical
 from runtime.api import Api, ApiError, get
 from runtime.api.no_server import NoApiServer
@@ -87,7 +89,10 @@ class Strategy(enum.Enum):
 
 
 class ObjectCacheActor(Follower):
-    """See the module. `api` None: the node stands alone. `sync_frequency_ns`: of the configuration."""
+    """See the module. `api` None: the node stands alone. `sync_frequency_ns`: of the configuration.
+
+    `island`: who remembers the objects; None: nobody.
+    """
 
     max_effects: ClassVar[int] = 256
     health_limit_ns: ClassVar[int | None] = MINUTE_NS
@@ -101,9 +106,13 @@ class ObjectCacheActor(Follower):
         sync_loop: ActorRef,
         volumes: ActorRef,
         node: ActorRef,
+        island: ActorRef | None = None,
     ) -> None:
         super().__init__(api or NoApiServer())
         self.jobs = PodJobs(self)
+        self._island = island
+        self._remembered: dict[ObjectRef, Value] = {}
+        """What an island node remembers, once it was asked."""
         self._strategy = strategy if api is not None else Strategy.GET
         self._idle_ns = max(SHORTEST_IDLE_NS, IDLE_SYNCS * sync_frequency_ns)
         self._ttl_ns = DEFAULT_TTL_NS
@@ -190,6 +199,7 @@ class ObjectCacheActor(Follower):
         if entry.asking is not None:
             entry.asking.drop()
         del self._entries[ref]
+        self._tell_island(ref, None)
         self._settle_waiting(entry, ReadFailure(False, f"no pod refers to {ref} any more"))
 
     # --- reading ----------------------------------------------------------------------------------------------------
@@ -311,14 +321,19 @@ class ObjectCacheActor(Follower):
                 self._seen(entry, message.value)
             else:
                 entry.trouble = str(error)
+                self._recall_after(error)
                 self._settle_waiting(entry, None)
             return
         reading = self._readings[message.reading]
         reading.open.pop(ref, None)
         if message.value is not None:
             reading.objects[ref] = message.value
+            self._tell_island(ref, message.value)
+        elif error is not None and error.outcome_unknown and ref in self._remembered:
+            reading.objects[ref] = self._remembered[ref]
         else:
             reading.failures[ref] = absent(ref) if gone else ReadFailure(False, f"couldn't read {ref}: {error}")
+            self._recall_after(error)
         self._answer_if_complete(reading)
 
     def _settle(self, entry: Entry, reading: Reading) -> None:
@@ -372,6 +387,8 @@ class ObjectCacheActor(Follower):
         if entry is None:
             return
         entry.trouble = str(error)
+        if not entry.seen:
+            self._recall_after(error)
         before_ns = self.now_ns() - FIRST_ANSWER_NS
         for reading in [each for each in entry.waiting.values() if each.since_ns <= before_ns]:
             del entry.waiting[reading.number]
@@ -381,10 +398,41 @@ class ObjectCacheActor(Follower):
     def _entry_of(self, key: Hashable) -> Entry | None:
         return self._entries.get(key) if isinstance(key, ObjectRef) else None
 
-    def _seen(self, entry: Entry, value: Value | None) -> None:
+    # --- what is remembered -------------------------------------------------------------------------------------------
+
+    def _recall_after(self, error: ApiError | None) -> None:
+        """The API server does not answer: on an island node, ask what is remembered."""
+        if self._island is not None and error is not None and error.outcome_unknown:
+            self._island.tell(Recall(self.ref, (CONFIG_MAP, SECRET)))
+
+    @handles(Recalled)
+    def recalled(self, message: Recalled) -> None:
+        """Work: each remembered object."""
+        for value in message.objects:
+            if not isinstance(value, ConfigMap | Secret):
+                continue
+            ref = ObjectRef(kind_of(value), value.metadata.namespace, value.metadata.name)
+            self._remembered[ref] = value
+            entry = self._entries.get(ref)
+            if entry is not None and not entry.seen:
+                self._seen(entry, value, remembered=True)
+
+    @handles(IslandStarted)
+    def island_started(self, _: IslandStarted) -> None:
+        """Work: the objects."""
+        for ref, entry in self._entries.items():
+            if entry.seen:
+                self._tell_island(ref, entry.value)
+
+    def _tell_island(self, ref: ObjectRef, value: Value | None) -> None:
+        if self._island is not None:
+            self._island.tell(ObjectSeen(ref.kind, ref.namespace, ref.name, value))
+
+    def _seen(self, entry: Entry, value: Value | None, *, remembered: bool = False) -> None:
         """Keep the object as it is now, None if it does not exist.
 
-        Answer the readers that wait, and tell the others if their last answer was another.
+        Answer the readers that wait, and tell the others if their last answer was another. `remembered`: it is as it
+        was before the API server went away, and is followed on.
         """
         told, entry.told = entry.told, UNTOLD
         entry.value = value
@@ -392,8 +440,10 @@ class ObjectCacheActor(Follower):
         entry.trouble = ""
         entry.at_ns = self.now_ns()
         entry.immutable = value is not None and bool(value.immutable)
-        if entry.immutable and self.follows(entry.ref):
-            self.unfollow(entry.ref)
+        if not remembered:
+            self._tell_island(entry.ref, value)
+            if entry.immutable and self.follows(entry.ref):
+                self.unfollow(entry.ref)
         let_down, entry.let_down = entry.let_down, {}
         self._settle_waiting(entry, None)
         if isinstance(told, Untold):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from config.objects import Service
+from config.objects import ObjectMeta, Service, ServicePort, ServiceSpec
 
 MASTER_NAMESPACE = "default"
 MASTER = "kubernetes"
@@ -44,6 +44,17 @@ def link_of(service: Service) -> ServiceLink | None:
         return None
     ports = tuple(LinkPort(each.name or "", each.port, (each.protocol or "TCP").upper()) for each in spec.ports)
     return ServiceLink(service.metadata.namespace, service.metadata.name, address, ports)
+
+
+def service_of(link: ServiceLink) -> Service:
+    """A service of which `link_of` makes this link."""
+    ports = tuple(map(_port, link.ports))
+    meta = ObjectMeta(name=link.name, namespace=link.namespace)
+    return Service(metadata=meta, spec=ServiceSpec(cluster_ip=link.address, ports=ports))
+
+
+def _port(port: LinkPort) -> ServicePort:
+    return ServicePort(name=port.name or None, port=port.number, protocol=port.protocol)
 
 
 def service_variables(links: Iterable[ServiceLink], namespace: str, own_namespace: bool) -> dict[str, str]:

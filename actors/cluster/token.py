@@ -5,6 +5,8 @@ memory only, and forgets them with the pod. Several questions for one token shar
 again. Once its renewal is due, the actor requests the next; while that fails, it gives the old one as long as it is
 valid. After a refusal it waits with a growing back-off.
 
+An island node whose API server is away since a reboot starts pods without their tokens (`TokenRefused.omitted`).
+
 Pods take turns with their requests (`FairCalls`), and all is kept by pod. So no message costs more with the tokens of
 other pods, and a pod with thousands of tokens delays the token of another by one request.
 """
@@ -20,18 +22,21 @@ from actors.cluster.fair_calls import FairCalls
 from actors.cluster.fair_turns import NODE
 from actors.cluster.pod_jobs import PodJobs
 from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
-from actors.kernel import Actor, Message, Pending, SoleMessage, handles, outcome_of, part
+from actors.kernel import Actor, ActorRef, Message, Pending, SoleMessage, handles, outcome_of, part
+from actors.messages.island import IslandObserved, TokensStarted
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from config.api.resources import SERVICE_ACCOUNTS
 from config.objects import BoundObjectReference, TokenRequest, TokenRequestSpec
 from config.pods.identity import is_critical
 from config.values.api_time import seconds_of
-from runtime.api import Api, create
+from runtime.api import Api, as_api_error, create
 from runtime.api.no_server import NoApiServer
 
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
 REQUEST_LIMIT_NS = 30 * SECOND_NS
+ALONE_LIMIT_NS = 2 * SECOND_NS
+"""While the API server is away since a reboot: pods wait for the answer, and start without it."""
 REQUESTS_AT_MOST = 64
 OF_POD_AT_MOST = 8
 """Requests in flight. A pod has few tokens, and a request takes milliseconds."""
@@ -54,6 +59,8 @@ class TokenArrived(Message, frozen=True):
     flight: int
     token: Token | None
     error: str
+    away: bool = False
+    """The API server has not answered."""
 
 
 class ForgetExpired(SoleMessage, frozen=True):
@@ -71,25 +78,41 @@ class _Held(msgspec.Struct):
     failures: int = 0
     retry_ns: int = 0
     error: str = ""
+    away: bool = False
     waiting: dict[tuple[str, Hashable], RequestToken] = {}
 
 
 class TokenActor(Actor):
-    """See the module. `api` None: a standalone node, which gets no tokens."""
+    """See the module. `api` None: a standalone node, which gets no tokens.
+
+    `island`: who says whether pods start without tokens; None: none does.
+    """
 
     mailbox_capacity: ClassVar[int] = 50_000
     max_effects: ClassVar[int] = REQUESTS_AT_MOST
     health_limit_ns: ClassVar[int | None] = MINUTE_NS
     jobs = part(PodJobs)
 
-    def __init__(self, api: Api | None) -> None:
+    def __init__(self, api: Api | None, island: ActorRef | None = None) -> None:
         super().__init__()
+        self._island = island
         self.jobs = PodJobs(self)
         self._calls = FairCalls(self, api or NoApiServer(), at_most=REQUESTS_AT_MOST, of_pod=OF_POD_AT_MOST)
         self._pods: dict[str, dict[TokenKey, _Held]] = {}
         """By UID."""
         self._flights = 0
+        self._omits = False
+        """Whether pods start without tokens now."""
         self._sweeps = False
+
+    def on_start(self) -> None:
+        if self._island is not None:
+            self._island.tell(TokensStarted())
+
+    @handles(IslandObserved)
+    def island_observed(self, message: IslandObserved) -> None:
+        """Work: constant."""
+        self._omits = message.alone and message.omits_tokens
 
     @handles(RequestToken)
     def request_token(self, message: RequestToken) -> None:
@@ -129,7 +152,7 @@ class TokenActor(Actor):
             key.uid,
             call,
             lambda done: _arrived(key, flight, done, draw),
-            timeout_ns=REQUEST_LIMIT_NS,
+            timeout_ns=ALONE_LIMIT_NS if self._omits else REQUEST_LIMIT_NS,
             urgent=is_critical(message.pod),
         )
 
@@ -144,12 +167,12 @@ class TokenActor(Actor):
         waiting, held.waiting = held.waiting, {}
         if message.token is not None:
             held.token = message.token
-            held.failures, held.retry_ns, held.error = 0, 0, ""
+            held.failures, held.retry_ns, held.error, held.away = 0, 0, "", False
             self.jobs.do(uid, self._issue_all(waiting.values(), held))
             return
         held.failures += 1
         held.retry_ns = self.wall_ns() + back_off_ns(held.failures, self.chance.random())
-        held.error = message.error
+        held.error, held.away = message.error, message.away
         self.log.warning("no token for service account %s: %s", message.key.account, message.error)
         self.jobs.do(uid, self._answer_all_without_new(waiting.values(), held))
 
@@ -174,7 +197,9 @@ class TokenActor(Actor):
         if held.token is not None and held.token.is_valid(self.wall_ns()):
             self._issue(message, held)
         else:
-            message.reader.tell(TokenRefused(message.tag, f"failed to fetch token: {held.error}"))
+            omitted = self._omits and held.away
+            refusal = TokenRefused(message.tag, f"failed to fetch token: {held.error}", omitted, held.retry_ns)
+            message.reader.tell(refusal)
 
     # --- forgetting -------------------------------------------------------------------------------------------------
 
@@ -228,7 +253,9 @@ def _refuse_all(tokens: Iterable[_Held]) -> Iterator[None]:
 def _arrived(key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float) -> TokenArrived:
     outcome = outcome_of(done)
     if outcome.error is not None:
-        return TokenArrived(key, flight, None, outcome.error_text)
+        error = as_api_error(outcome.error, "create serviceaccounts/token")
+        away = error is not None and error.outcome_unknown
+        return TokenArrived(key, flight, None, outcome.error_text, away)
     answer = outcome.value
     status = None if answer is None else answer.status
     expires_s = None if status is None else seconds_of(status.expiration_timestamp)

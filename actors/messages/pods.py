@@ -60,6 +60,19 @@ class SourceRead(Message, frozen=True):
         return msgspec.structs.replace(self, anew=self.anew | waiting.anew) if waiting.anew else self
 
 
+class SourceRemembered(Message, frozen=True):
+    """ApiSourceActor -> StorageActor: the pods of `source` from memory, until it can tell its own.
+
+    They are desired, but nothing else counts as gone: the source is not ready.
+    """
+
+    source: str
+    pods: tuple[Pod, ...]
+
+    def coalesce_key(self) -> Hashable:
+        return self.source
+
+
 class SourceChanged(Message, frozen=True):
     """SourceActor -> StorageActor: changes of the set that it sent last.
 

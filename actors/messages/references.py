@@ -190,10 +190,16 @@ class TokenIssued(Message, frozen=True):
 
 
 class TokenRefused(Message, frozen=True):
-    """TokenActor -> reader: there is none, and why."""
+    """TokenActor -> reader: there is none, and why.
+
+    `omitted`: the file of the token may be left out until `again_wall_ns` (ns since 1970): an island node starts the
+    pod without it.
+    """
 
     tag: Hashable
     reason: str
+    omitted: bool = False
+    again_wall_ns: int = 0
 
 
 class TrustWant(msgspec.Struct, frozen=True):

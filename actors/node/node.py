@@ -28,6 +28,7 @@ from actors.messages.counts import (
 )
 from actors.messages.events import RecordedEvent
 from actors.messages.history import KnownPod, ListHistories, PodStory, TellHistory
+from actors.messages.island import IslandState, TellIsland
 from actors.messages.manifests import (
     HeldManifest,
     ListManifests,
@@ -216,6 +217,11 @@ class NodeAgent:
         """The manifests handed over, by namespace and name. None: no source takes manifests."""
         nobody: tuple[HeldManifest, ...] | None = None
         return self._ask(PUSH, ListManifests(), nobody)
+
+    def island(self) -> IslandState | None:
+        """Which pods are desired from memory; None on a node that is no island."""
+        nobody: IslandState | None = None
+        return self._ask("island", TellIsland(), nobody)
 
     def shares(self) -> NodeShares | None:
         """What pods have for themselves; None while unknown."""

@@ -11,6 +11,7 @@ from actors.containers.gc_rules import GcPolicy
 from actors.node_object.settings import Registration, Remark
 from actors.pod.services import NodeFacts
 from config.flags.command_line import DEVICE_PLUGIN_WAIT_NS, POD_VOLUME_CONTENT_BYTES
+from config.island import IslandSettings
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
 from config.kubelet.feature_gates import FeatureGates
 from config.pods.identity import SOURCE_FILE, SOURCE_HTTP, SOURCE_PUSH
@@ -43,6 +44,7 @@ from runtime.state.claim_files import ClaimFile
 from runtime.state.device_file import DeviceFile
 from runtime.state.docker_config_files import DockerConfigFiles
 from runtime.state.id_files import IdFiles
+from runtime.state.island_file import IslandFile
 from runtime.state.pull_record_files import PullRecordFiles
 from runtime.state.share_files import ShareFiles
 from runtime.stats.capability import HostStats
@@ -84,6 +86,8 @@ class NodeCapabilities:
     dra_drivers: DraDrivers | None = None
     claim_file: ClaimFile | None = None
     """None for either: pods with claims of devices do not run here."""
+    island_file: IslandFile | None = None
+    """None: nothing is remembered for an outage of the API server, whatever the plan says."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""
     serving_keys: CertificateKeys | None = None
@@ -138,6 +142,11 @@ class NodePlan:
     """The directory of manifests handed to the node; empty: it takes none."""
     remarks: tuple[Remark, ...] = ()
     """Remarks that become events of the node at its start."""
+    island: IslandSettings | None = None
+    """How pods are started from memory while the API server is away; None: not at all, as with a kubelet.
+
+    It stands last, and is read by `settings_of_island`: a plan in an older record has no such field.
+    """
 
     def sources(self) -> tuple[str, ...]:
         """Names of the configured pod sources, without the API."""
@@ -145,3 +154,7 @@ class NodePlan:
         file = (SOURCE_FILE,) if configuration.static_pod_path else ()
         http = (SOURCE_HTTP,) if configuration.static_pod_url else ()
         return file + http + ((SOURCE_PUSH,) if self.pushed_manifests else ())
+
+    def settings_of_island(self) -> IslandSettings | None:
+        """`island`; None also in the record of an agent that had no such setting."""
+        return getattr(self, "island", None)

@@ -7,7 +7,8 @@ first list nothing is sent: unknown pods are not the same as no pods.
 A change of only the status is nearly always the echo of this node's own write. Nobody waits for it, so it is told a
 second later together with others, or not at all if the pod goes or changes meanwhile.
 
-While the API server is away, the pods seen last stay desired.
+While the API server is away, the pods seen last stay desired. On an island node (`actors/island`) that also holds over
+a restart: until the first list, the pods are those that are remembered.
 """
 
 from __future__ import annotations
@@ -19,18 +20,21 @@ import msgspec
 
 from actors.cluster.list_watch import Follower
 from actors.kernel import ActorRef, Message, SoleMessage, handles
-from actors.messages.pods import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead
+from actors.messages.island import IslandStarted, Recall, Recalled, ServerHeard, SetSeen
+from actors.messages.pods import ListProblems, ReadAgain, SourceChanged, SourceProblem, SourceRead, SourceRemembered
 from actors.sources.pod_changes import is_echo
 from config.api.resources import PODS
 from config.documents.sharing import shared
 from config.objects import Pod, PodStatus
 from config.pods.identity import SOURCE_API
-from runtime.api import Api
+from runtime.api import Api, ApiError
 
 SECOND_NS = 1_000_000_000
 FOLLOWED = "pods"
 ECHO_NS = SECOND_NS
 """How long the echo of a status may wait."""
+HEARD_NS = 30 * SECOND_NS
+"""How often the memory of an island node is told that the watch still lives."""
 
 
 class TellChanges(SoleMessage, frozen=True):
@@ -45,11 +49,17 @@ class TellEchoes(Message, frozen=True):
 
 
 class ApiSourceActor(Follower):
+    """See the module. `island`: who remembers the pods; None: nobody."""
+
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
 
-    def __init__(self, storage: ActorRef, api: Api, node_name: str) -> None:
+    def __init__(self, storage: ActorRef, api: Api, node_name: str, island: ActorRef | None = None) -> None:
         super().__init__(api)
         self._storage = storage
+        self._island = island
+        self._remembered: tuple[Pod, ...] | None = None
+        """The pods told from memory; None: none are, or the API server has told its own."""
+        self._heard_ns: int | None = None
         self._node_name = node_name
         self._pods: dict[str, Pod] = {}
         self._changed: dict[str, Pod] = {}
@@ -68,8 +78,46 @@ class ApiSourceActor(Follower):
 
     def listed(self, key: Hashable, objects: tuple[Any, ...]) -> None:
         self._pods = {pod.metadata.uid: self._alike(pod) for pod in objects}
-        self._known = True
+        self._known, self._remembered = True, None
         self._tell_all()
+
+    def failing(self, key: Hashable, error: ApiError) -> None:
+        """An answer that refuses comes from a server that is there: only silence makes an island."""
+        if self._island is None or self._known or not error.outcome_unknown:
+            return
+        if self._remembered is None:
+            self._island.tell(Recall(self.ref, (Pod.__name__,)))
+        else:
+            self._tell_remembered()  # in case the storage has begun anew
+
+    @handles(Recalled)
+    def recalled(self, message: Recalled) -> None:
+        """Work: one reference to each pod."""
+        if not self._known and self._remembered is None:
+            self._remembered = tuple(each for each in message.objects if isinstance(each, Pod))
+            self._tell_remembered()
+
+    def _tell_remembered(self) -> None:
+        self._storage.tell(SourceRemembered(SOURCE_API, self._remembered or ()))
+
+    @handles(IslandStarted)
+    def island_started(self, _: IslandStarted) -> None:
+        """Work: one reference to each pod."""
+        if self._known:
+            self._tell_island()
+        elif self._remembered is not None and self._island is not None:
+            self._island.tell(Recall(self.ref, (Pod.__name__,)))
+
+    def _tell_island(self) -> None:
+        if self._island is not None:
+            self._heard_ns = self.now_ns()
+            self._island.tell(SetSeen(Pod.__name__, tuple(self._pods.values())))
+
+    def in_touch(self, key: Hashable) -> None:
+        now_ns = self.now_ns()
+        if self._island is not None and (self._heard_ns is None or now_ns - self._heard_ns >= HEARD_NS):
+            self._heard_ns = now_ns
+            self._island.tell(ServerHeard())
 
     def changed(self, key: Hashable, event_type: str, value: Any) -> None:
         pod: Pod = value
@@ -135,12 +183,13 @@ class ApiSourceActor(Follower):
 
     @handles(TellChanges)
     def tell_changes(self, _: TellChanges) -> None:
-        """Work: one reference to each changed pod."""
+        """Work: one reference to each changed pod; on an island node, to each pod."""
         if not self._changed and not self._gone:
             return
         if self._last_forms:
             self._storage.tell(SourceChanged(SOURCE_API, tuple(self._last_forms.values()), frozenset(), self.ref))
             self._last_forms.clear()
+        self._tell_island()
         changed, gone = tuple(self._changed.values()), frozenset(self._gone)
         self._changed.clear()
         self._gone.clear()
@@ -154,12 +203,15 @@ class ApiSourceActor(Follower):
         """
         if self._known:
             self._tell_all()
+        elif self._remembered is not None:
+            self._tell_remembered()
 
     def _tell_all(self) -> None:
         self._last_forms.clear()
         self._changed.clear()
         self._echoes.clear()
         self._gone.clear()
+        self._tell_island()
         self._storage.tell(SourceRead(SOURCE_API, tuple(self._pods.values())))
 
     @handles(ListProblems)

@@ -9,6 +9,9 @@ or a restart of this actor. A source with a watch sends only changes, and is ask
 this actor does not have it. The sync loop recovers with `PublishAgain`, which names the pods it knows: it then gets
 every pod again, and the removal of those that are gone.
 
+The pods of a source may come from memory first (`SourceRemembered`). They are desired, but the source is not ready
+by them: what it has not told yet may run, too.
+
 Local annotations (the source, the first-seen time, the mirrored pod) are set once and survive every update. They do not
 make a pod changed. Nor does anything without meaning for a node: an object that differs only in its resource version is
 not sent again.
@@ -33,6 +36,7 @@ from actors.messages.pods import (
     SourceChanged,
     SourceRead,
     SourceReady,
+    SourceRemembered,
     StorageStarted,
 )
 from actors.sources.pod_changes import compare
@@ -62,6 +66,8 @@ class StorageActor(Actor):
         self._known_to_sync_loop: tuple[Pod, ...] = ()
         self._asked = 0
         """The number of the last question of the sync loop."""
+        self._remembered: set[str] = set()
+        """Sources whose pods are known from memory only."""
         self._readers: dict[str, ActorRef] = {}
         """Sources that send changes -> the actor to ask for the full set."""
 
@@ -80,16 +86,29 @@ class StorageActor(Actor):
         for change in merged.changes:
             self._sync_loop.tell(change)
         self._report(source, (*message.duplicates, *merged.duplicates))
-        if merged.first:
+        if merged.first or source in self._remembered:
+            self._remembered.discard(source)
             self._sync_loop.tell(SourceReady(source, self._all_ready(), self._asked))
             self._end_what_is_gone()
+
+    @handles(SourceRemembered)
+    def source_remembered(self, message: SourceRemembered) -> None:
+        """Work: all pods of the source."""
+        source = message.source
+        if source in self._desire.sources:
+            return
+        merged = merge(self._desire, source, message.pods, self.wall_ns())
+        self._desire = merged.desire
+        self._remembered.add(source)
+        for change in merged.changes:
+            self._sync_loop.tell(change)
 
     @handles(SourceChanged)
     def source_changed(self, message: SourceChanged) -> None:
         """Work: the changed pods, each compared as a whole."""
         source = message.source
         self._readers[source] = message.source_ref
-        if source not in self._desire.sources:
+        if not self._is_ready(source):
             message.source_ref.tell(ReadAgain())
             return
         difference = merge_changes(self._desire, source, message.changed, message.gone, self.wall_ns())
@@ -112,7 +131,8 @@ class StorageActor(Actor):
         for source, pods in self._desire.sources.items():
             for desired in pods.values():
                 self._sync_loop.tell(PodChanged(Operation.ADD, desired.pod, source))
-            self._sync_loop.tell(SourceReady(source, self._all_ready(), self._asked))
+            if self._is_ready(source):
+                self._sync_loop.tell(SourceReady(source, self._all_ready(), self._asked))
         self._known_to_sync_loop = message.known
         self._end_what_is_gone()
         for reader in self._readers.values():
@@ -128,8 +148,12 @@ class StorageActor(Actor):
                 self._sync_loop.tell(PodChanged(Operation.REMOVE, pod, source_of(pod) or ""))
         self._known_to_sync_loop = ()
 
+    def _is_ready(self, source: str) -> bool:
+        """Whether the source has told its pods, and not only a memory of them."""
+        return source in self._desire.sources and source not in self._remembered
+
     def _all_ready(self) -> bool:
-        return self._sources <= self._desire.sources.keys()
+        return all(map(self._is_ready, sorted(self._sources)))
 
     def _report(self, source: str, duplicates: tuple[DuplicatePod, ...]) -> None:
         """Report each duplicate once, not at every reading. The event is logged, too."""

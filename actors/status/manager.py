@@ -26,6 +26,7 @@ from actors.kernel import Actor, ActorRef, MailboxOverflowed, Message, Pending, 
 from actors.messages.events import pod_event
 from actors.messages.history import HistoryKind, note_of
 from actors.messages.images import PodWaitedForImage
+from actors.messages.island import PodEnded
 from actors.messages.mirrors import MirrorPodSeen
 from actors.messages.pods import ListPods
 from actors.messages.status import (
@@ -44,7 +45,7 @@ from actors.status.queue import WriteQueue
 from actors.status.urgency import ON_ITS_WAY_NS, Urgency, urgency
 from config.api.resources import PODS
 from config.objects import Pod, PodStatus
-from config.pods.identity import display_name, is_critical, is_static
+from config.pods.identity import FINAL_PHASES, display_name, is_critical, is_static
 from runtime.api import Api, ApiError, as_api_error, delete, in_turn_of, patch
 from runtime.api.errors import TIMEOUT
 from runtime.metrics.meters import UNMEASURED, Meters
@@ -80,7 +81,10 @@ class Sweep(Message, frozen=True):
 
 
 class StatusManagerActor(Actor):
-    """See the module. `api` None: a standalone node."""
+    """See the module. `api` None: a standalone node.
+
+    `island`: who must know of the ends of pods; None: nobody.
+    """
 
     mailbox_capacity: ClassVar[int] = 50_000
     max_effects: ClassVar[int] = MAX_WRITES
@@ -93,9 +97,11 @@ class StatusManagerActor(Actor):
         meters: Meters = UNMEASURED,
         events: ActorRef | None = None,
         historian: ActorRef | None = None,
+        island: ActorRef | None = None,
     ) -> None:
         super().__init__()
         self._sync_loop = sync_loop
+        self._island = island
         self._api = api
         self._events = events
         self._historian = historian
@@ -176,6 +182,8 @@ class StatusManagerActor(Actor):
         self._measures.changed(pod, known.status, status, self.wall_ns())
         known.status = status
         known.version += 1
+        if self._island is not None and not static and status.phase in FINAL_PHASES:
+            self._island.tell(PodEnded(uid))
         meta = pod.metadata
         self.log.debug("pod %s/%s: status %d, phase %s", meta.namespace, meta.name, known.version, status.phase)
         return True

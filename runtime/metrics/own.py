@@ -55,6 +55,9 @@ OOM_KILLS = counter(
 STATUSES_REFUSED = counter(
     "actorlet_pod_statuses_refused_total", "Statuses of pods that the API server has refused, by its code.", "code"
 )
+ISLAND_PODS = gauge(
+    "actorlet_island_pods", "Pods that are desired from memory, as the API server has not answered since the start."
+)
 SPANS_SENT = counter("actorlet_trace_spans_sent_total", "Spans that the collector of `tracing` has taken.")
 SPANS_DROPPED = counter("actorlet_trace_spans_dropped_total", "Spans that the collector of `tracing` has not taken.")
 BUILD_INFO = gauge("actorlet_build_info", "Always 1; the version is in the label.", "version")

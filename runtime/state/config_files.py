@@ -19,7 +19,7 @@ BYTES_AT_MOST = 4 * 2**20
 
 def read_config_file(path: str) -> NamedBytes:
     """The main file. Raises DocumentError when it is missing, empty or unreadable."""
-    return _read(os.path.abspath(path), "--config")
+    return read_named_file(os.path.abspath(path), "--config")
 
 
 def read_drop_ins(directory: str) -> tuple[NamedBytes, ...]:
@@ -39,7 +39,7 @@ def read_drop_ins(directory: str) -> tuple[NamedBytes, ...]:
         folders.sort()
         for name in sorted(names):
             path = os.path.join(folder, name)
-            found.append(_read(path, "--config-dir") if name.endswith(SUFFIX) else NamedBytes(path, b""))
+            found.append(read_named_file(path, "--config-dir") if name.endswith(SUFFIX) else NamedBytes(path, b""))
     return tuple(sorted(found, key=lambda drop_in: drop_in.name.split("/")))
 
 
@@ -70,7 +70,8 @@ def configuration_of(flags: ParsedFlags, *, cgroup_version: int | None = None) -
     return loaded
 
 
-def _read(path: str, flag: str) -> NamedBytes:
+def read_named_file(path: str, flag: str) -> NamedBytes:
+    """The file that a flag names. Raises DocumentError when it is missing, unreadable or too large."""
     try:
         with open(path, "rb") as file:
             content = file.read(BYTES_AT_MOST + 1)

@@ -25,6 +25,7 @@ import msgspec
 from actors.kernel import Actor, ActorRef, Message, SoleMessage, handles
 from actors.messages.devices import DeviceAmountsObserved
 from actors.messages.events import RecordEvent
+from actors.messages.island import NodeRecalled
 from actors.messages.node import (
     DiskObserved,
     ImagesChanged,
@@ -94,7 +95,8 @@ class NodeStatusActor(Actor):
     `api`: the line for heartbeats (`ApiLines.leases`), which has no limit and drops connections that do not answer.
     None: the node stands alone, and only this actor has its object. `listeners` get `NodeObserved`. `expected` gets it
     even before registration, with the object to be registered, since static pods start without an API server.
-    `informants` report only changes, so they are asked to report again at the start.
+    `informants` report only changes, so they are asked to report again at the start. `recalls`: an `IslandActor` tells
+    what it remembers of the node. Nobody hears of an expected node before.
     """
 
     health_limit_ns: ClassVar[int | None] = 180 * SECOND_NS
@@ -110,8 +112,11 @@ class NodeStatusActor(Actor):
         expected: ActorRef | None = None,
         meters: Meters = UNMEASURED,
         informants: tuple[ActorRef, ...] = NOBODY,
+        *,
+        recalls: bool = False,
     ) -> None:
         super().__init__()
+        self._recalled = not recalls
         self._api = api
         self._cri = cri
         self._host = host
@@ -165,6 +170,8 @@ class NodeStatusActor(Actor):
     async def compute(self, _: Compute) -> None:
         """Work: the Node object."""
         next_ns = await self._attempt()
+        if self._writer.failing and self._machine is not None:
+            self._writer.tell_remembered(self._machine)
         self._looked_at_ns = self.now_ns()
         self.after(next_ns, Compute())
         self._wait_for_silence()
@@ -352,7 +359,15 @@ class NodeStatusActor(Actor):
         self._machine = message.machine
         self._tell_expected()
 
+    @handles(NodeRecalled)
+    def node_recalled(self, message: NodeRecalled) -> None:
+        """Work: the Node object."""
+        self._recalled, self._writer.remembered = True, message.node
+        self._tell_expected()
+
     def _tell_expected(self) -> None:
+        if not self._recalled:
+            return
         if self._writer.told is None and self._expected is not None and self._machine is not None:
             self._expected.tell(NodeObserved(self._writer.expected(self._machine)))
 

@@ -75,6 +75,10 @@ class NodeWriter:
         """As the API shows it."""
         self.told: Node | None = None
         """As the followers know it."""
+        self.remembered: Node | None = None
+        """As an island node remembers it: of use until the API shows it."""
+        self._alone: Node | None = None
+        """As the followers know it from memory."""
         self.watched = False
         """Whether changes of others arrive by the watch."""
         self.registered = False
@@ -87,20 +91,33 @@ class NodeWriter:
         """Events of a write that is not confirmed yet."""
 
     def expected(self, machine: MachineFacts) -> Node:
+        """The object as it will be: the one to create, with what is remembered of it."""
+        initial = self._initial(machine)
+        return initial if self.remembered is None else self._compose(reconciled(self.remembered, initial))
+
+    def _initial(self, machine: MachineFacts) -> Node:
         """The object to create."""
         return self._compose(initial_node(self._settings, machine, NodeStatus()))
+
+    def tell_remembered(self, machine: MachineFacts) -> None:
+        """The API does not show the node: tell the followers what is remembered of it, once."""
+        if self.told is None and self._alone is None and self.remembered is not None:
+            self._alone = self.expected(machine)
+            for listener in self._listeners:
+                listener.tell(NodeObserved(self._alone))
 
     def follow(self, follower: ActorRef) -> None:
         """Tell the follower of the node, now and at every change."""
         if follower not in self._listeners:
             self._listeners = (*self._listeners, follower)
-        if self.told is not None:
-            follower.tell(NodeObserved(self.told))
+        told = self.told or self._alone
+        if told is not None:
+            follower.tell(NodeObserved(told))
 
     async def register(self, machine: MachineFacts) -> bool:
         """Create the Node object, or correct an existing one. False when that failed."""
         self._startup.registering(self._actor.now_ns())
-        initial = self.expected(machine)
+        initial = self._initial(machine)
         if self._api is None:
             self.registered = True
             self.hold(initial)

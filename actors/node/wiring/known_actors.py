@@ -26,6 +26,7 @@ from actors.images.gc import ImageGCActor
 from actors.images.pull import ImagePullActor
 from actors.images.pull_book import PullBook
 from actors.images.pull_rules import access_policy
+from actors.island.actor import IslandActor
 from actors.kernel import Actor, ActorRef, RestartStrategy
 from actors.node.plan import NodeCapabilities, NodePlan
 from actors.node.pod_cidr import PodCidrActor
@@ -41,6 +42,7 @@ from actors.resources.claims.owner import ResourceClaimsActor
 from actors.resources.claims.slices import ResourceSlicesActor
 from actors.resources.manager import ResourceManagerActor
 from actors.resources.user_namespaces import UserNamespaceActor
+from actors.sources.api import ApiSourceActor
 from actors.sources.mirror_pods import MirrorPodActor
 from actors.sources.storage import StorageActor
 from actors.status.manager import StatusManagerActor
@@ -107,6 +109,10 @@ class KnownActors:
         has_dra = has_api and can.dra_drivers is not None and can.claim_file is not None
         self.resource_claims = perhaps(has_dra, ResourceClaimsActor, "resource-claims")
         self.resource_slices = perhaps(has_dra, ResourceSlicesActor, "resource-slices")
+        remembers = has_api and plan.settings_of_island() is not None and can.island_file is not None
+        self.island = perhaps(remembers, IslandActor, "island")
+        self.source_api = perhaps(remembers, ApiSourceActor, "source-api")
+        """Only the memory must know it."""
         self.mirror_pods = perhaps(has_api, MirrorPodActor, "mirror-pods")
         self.node_lease = perhaps(has_api, NodeLeaseActor, "node-lease")
         self.claims = perhaps(has_api, ClaimsActor, "claims")

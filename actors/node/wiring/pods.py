@@ -73,7 +73,11 @@ def start_sources(node: Wiring) -> None:
     """The sources come last: pods come from here on."""
     can, configuration, storage = node.can, node.configuration, node.actors.storage
     if node.api is not None:
-        node.start("source-api", ApiSourceActor, storage=storage, api=node.api, node_name=node.name)
+        known, island = node.actors.source_api, node.actors.island
+        if known is None:
+            node.start("source-api", ApiSourceActor, storage=storage, api=node.api, node_name=node.name)
+        else:
+            node.make(known, ApiSourceActor, storage=storage, api=node.api, node_name=node.name, island=island)
     if configuration.static_pod_path:
         node.start(
             "source-file",

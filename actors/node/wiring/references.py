@@ -7,6 +7,7 @@ from actors.cluster.object_cache import ObjectCacheActor, strategy_of
 from actors.cluster.pod_certificates import PodCertificatesActor
 from actors.cluster.token import TokenActor
 from actors.cluster.trust_bundles import TrustBundlesActor
+from actors.island.actor import IslandActor, IslandTools
 from actors.node.wiring.known_actors import Wiring, present
 from actors.resources.claims.owner import ResourceClaimsActor
 from actors.resources.claims.slices import ResourceSlicesActor
@@ -54,6 +55,7 @@ def start_references(node: Wiring) -> None:
         sync_loop=actors.sync_loop,
         volumes=actors.volume_reconciler,
         node=actors.node_status,
+        island=actors.island,
     )
     node.make(
         actors.cluster_cache,
@@ -61,7 +63,9 @@ def start_references(node: Wiring) -> None:
         api=node.api,
         node=actors.node_status,
         sync_loop=actors.sync_loop,
+        island=actors.island,
     )
+    _start_island(node)
     _start_claims(node)
     _start_drivers(node)
     if actors.claims is not None and node.references is not None:
@@ -75,8 +79,9 @@ def start_references(node: Wiring) -> None:
             sync_frequency_ns=sync_ns,
             plugins=actors.plugins,
             controller_attaches=configuration.enable_controller_attach_detach,
+            island=actors.island,
         )
-    node.make(actors.tokens, TokenActor, api=node.references)
+    node.make(actors.tokens, TokenActor, api=node.references, island=actors.island)
     if actors.trust_bundles is not None and node.references is not None:
         node.make(actors.trust_bundles, TrustBundlesActor, api=node.references, volumes=actors.volume_reconciler)
     if actors.pod_certificates is not None and node.references is not None:
@@ -91,6 +96,23 @@ def start_references(node: Wiring) -> None:
             new_key=new_pod_key,
             meters=node.can.meters,
         )
+
+
+def _start_island(node: Wiring) -> None:
+    can, actors, settings = node.can, node.actors, node.plan.settings_of_island()
+    if actors.island is None or can.island_file is None or settings is None:
+        return
+    tools = IslandTools(
+        file=can.island_file,
+        host=can.host,
+        meters=can.meters,
+        events=actors.events,
+        historian=actors.historian,
+        node_status=actors.node_status,
+        tokens=actors.tokens,
+        tellers=present(actors.source_api, actors.object_cache, actors.cluster_cache, actors.claims),
+    )
+    node.make(actors.island, IslandActor, settings=settings, tools=tools)
 
 
 def _start_claims(node: Wiring) -> None:

@@ -45,6 +45,7 @@ def start_reports(node: Wiring) -> None:
         meters=can.meters,
         events=actors.events,
         historian=actors.historian,
+        island=actors.island,
     )
 
 
@@ -71,6 +72,7 @@ def _start_node_status(node: Wiring) -> None:
             actors.resources,
             actors.cgroups,
             actors.pod_cidr,
+            actors.island,
         ),
         expected=actors.resources,
         meters=can.meters,
@@ -79,10 +81,12 @@ def _start_node_status(node: Wiring) -> None:
             actors.csi_node,
             actors.device_plugins,
             actors.eviction,
+            actors.island,
             actors.resources,
             actors.shutdown,
             actors.volume_reconciler,
         ),
+        recalls=actors.island is not None,
     )
 
 

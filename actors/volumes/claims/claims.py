@@ -16,6 +16,7 @@ import msgspec
 from actors.cluster.list_watch import Follower
 from actors.kernel import ActorRef, Message, handles
 from actors.messages.claims import ForgetClaims, ResolveClaims
+from actors.messages.island import IslandStarted, Recall, Recalled, SetSeen
 from actors.messages.plugins import AskDriverAgain, DriversChanged
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.volumes.claims.resolver import (
@@ -24,14 +25,15 @@ from actors.volumes.claims.resolver import (
     DriversCame,
     ResolvePod,
 )
-from actors.volumes.claims.walk import ClusterFacts
+from actors.volumes.claims.walk import NOTHING_REMEMBERED, ClusterFacts, place_of
 from config.api.resources import CSI_DRIVERS
 from config.frozen_map import FrozenMap
-from config.objects import CSIDriver
+from config.objects import CSIDriver, PersistentVolume, PersistentVolumeClaim
 from runtime.api import Api, ApiError
 
 SECOND_NS = 1_000_000_000
 DRIVERS = "drivers"
+REMEMBERED = (CSIDriver.__name__, PersistentVolumeClaim.__name__, PersistentVolume.__name__)
 SHORTEST_RECOUNT_NS = 10 * SECOND_NS
 
 
@@ -44,7 +46,8 @@ class RecountDriver(Message, frozen=True):
 class ClaimsActor(Follower):
     """See the module.
 
-    `plugins`: the actor that asks drivers again, or None. `controller_attaches`: see `ClaimWalk`.
+    `plugins`: the actor that asks drivers again, or None. `controller_attaches`: see `ClaimWalk`. `island`: who
+    remembers claims, volumes and drivers; None: nobody.
     """
 
     health_limit_ns: ClassVar[int | None] = 120 * SECOND_NS
@@ -58,8 +61,10 @@ class ClaimsActor(Follower):
         sync_frequency_ns: int,
         plugins: ActorRef | None = None,
         controller_attaches: bool = True,
+        island: ActorRef | None = None,
     ) -> None:
         super().__init__(api)
+        self._island = island
         self._tokens = tokens
         self._node_status = node_status
         self._node_name = node_name
@@ -67,6 +72,8 @@ class ClaimsActor(Follower):
         self._plugins = plugins
         self._controller_attaches = controller_attaches
         self._drivers: dict[str, CSIDriver] = {}
+        self._listed = False
+        """The API server has told the drivers."""
         self._facts = ClusterFacts()
         self._held: dict[str, ResolveClaims] = {}
         self._registered: frozenset[str] = frozenset()
@@ -99,6 +106,7 @@ class ClaimsActor(Follower):
                 self._sync_frequency_ns,
                 self._plugins,
                 self._controller_attaches,
+                self._island,
                 name=uid,
             )
         child.tell(ResolvePod(message, self._facts))
@@ -130,9 +138,31 @@ class ClaimsActor(Follower):
     def failing(self, key: Hashable, error: ApiError) -> None:
         if self._facts.drivers is None:
             self._learn(trouble=f"CSIDriver objects cannot be read: {error}")
+            if self._island is not None and error.outcome_unknown:
+                self._island.tell(Recall(self.ref, REMEMBERED))
+
+    @handles(Recalled)
+    def recalled(self, message: Recalled) -> None:
+        """Without the API server, drivers, claims and volumes are as they were."""
+        if self._facts.drivers is not None:
+            return
+        drivers = {each.metadata.name: each for each in message.objects if isinstance(each, CSIDriver)}
+        claims = [each for each in message.objects if isinstance(each, PersistentVolumeClaim | PersistentVolume)]
+        remembered = FrozenMap((place_of(each), each) for each in claims)
+        self._learn(drivers=FrozenMap(drivers), trouble="", remembered=remembered)
+
+    @handles(IslandStarted)
+    def island_started(self, _: IslandStarted) -> None:
+        self._tell_island()
+
+    def _tell_island(self) -> None:
+        if self._island is not None and self._listed:
+            self._island.tell(SetSeen(CSIDriver.__name__, tuple(self._drivers.values())))
 
     def _drivers_known(self) -> None:
-        self._learn(drivers=FrozenMap(self._drivers), trouble="")
+        self._listed = True
+        self._tell_island()
+        self._learn(drivers=FrozenMap(self._drivers), trouble="", remembered=NOTHING_REMEMBERED)
         for name in sorted(self._drivers):
             self._recount_later(name)
 

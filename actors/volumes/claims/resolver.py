@@ -120,6 +120,7 @@ class ClaimResolverActor(Actor):
         sync_frequency_ns: int,
         plugins: ActorRef | None,
         controller_attaches: bool,
+        island: ActorRef | None = None,
     ) -> None:
         super().__init__()
         self._sync_ns = sync_frequency_ns
@@ -133,6 +134,7 @@ class ClaimResolverActor(Actor):
             grown=lambda *outcome: ref.tell(VolumeGrown(*outcome)),
             full=lambda driver: plugins.tell(AskDriverAgain(driver)) if plugins is not None else None,
             controller_attaches=controller_attaches,
+            island=island,
         )
         self._pod: Pod | None = None
         self._reader: ActorRef | None = None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from actors.kernel import Actor
+from actors.kernel import Actor, ActorRef
 from actors.messages.claims import VolumeWait
+from actors.messages.island import ObjectSeen
 from actors.volumes.claims import csi_rules
 from actors.volumes.claims import rules as claim_rules
 from actors.volumes.claims.csi_rules import DriverRules
@@ -25,6 +26,7 @@ from config.objects import (
     CSIDriver,
     CSIPersistentVolumeSource,
     Node,
+    PersistentVolume,
     PersistentVolumeClaim,
     Pod,
     SecretReference,
@@ -41,6 +43,8 @@ from runtime.volumes.scsi.iscsi_target import IscsiMaterial
 
 SECOND_NS = 1_000_000_000
 CALL_NS = 10 * SECOND_NS
+ALONE_NS = 2 * SECOND_NS
+"""The limit of a call while the API server is away and the object may be remembered."""
 ATTACH_NS = 20 * SECOND_NS
 """An attachment that takes longer becomes an event."""
 FULL_NS = 123 * SECOND_NS
@@ -53,15 +57,32 @@ Grown = Callable[[PersistentVolumeClaim, str, Expansion], None]
 """Reports the outcome of a growth: (claim, requested size as text, outcome)."""
 
 
+class Place(NamedTuple):
+    """Where an object is in the API."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+def place_of(value: PersistentVolumeClaim | PersistentVolume) -> Place:
+    return Place(type(value).__name__, value.metadata.namespace, value.metadata.name)
+
+
+NOTHING_REMEMBERED: FrozenMap[Place, PersistentVolumeClaim | PersistentVolume] = FrozenMap()
+
+
 class ClusterFacts(msgspec.Struct, frozen=True):
     """Facts that all pods share.
 
-    `drivers` None: the CSIDriver objects are unknown; `trouble`: why reading failed.
+    `drivers` None: the CSIDriver objects are unknown; `trouble`: why reading failed. `remembered`: what an island node
+    knows of claims and volumes, by place, while the API server is away.
     """
 
     node: Node | None = None
     drivers: FrozenMap[str, CSIDriver] | None = None
     trouble: str = ""
+    remembered: FrozenMap[Place, PersistentVolumeClaim | PersistentVolume] = NOTHING_REMEMBERED
 
 
 class ClaimWait(Exception):  # noqa: N818 - not an error: it may pass
@@ -83,7 +104,8 @@ class ClaimWalk:
     """See the module.
 
     `actor` awaits the API calls. `grown` receives the outcome of a growth. `full` receives the name of a driver that
-    has reached its volume limit on this node. `controller_attaches`: `enableControllerAttachDetach`.
+    has reached its volume limit on this node. `controller_attaches`: `enableControllerAttachDetach`. `island`: who
+    remembers claims and volumes; None: nobody.
     """
 
     def __init__(
@@ -95,8 +117,10 @@ class ClaimWalk:
         grown: Grown,
         full: Callable[[str], None],
         controller_attaches: bool = True,
+        island: ActorRef | None = None,
     ) -> None:
         self._actor = actor
+        self._island = island
         self._api = api
         self._node_name = node_name
         self._grown = grown
@@ -278,14 +302,28 @@ class ClaimWalk:
         Raises ClaimWait with the text `missing` if the object does not exist.
         """
         call = in_turn_of(call, pod.metadata.uid, urgent=is_critical(pod))
+        limit_ns = ALONE_NS if self.facts.remembered else CALL_NS
         try:
-            return await self._actor.wait(
-                self._api.call(call, timeout_ns=CALL_NS), timeout_ns=2 * CALL_NS, what=call.verb
+            read = await self._actor.wait(
+                self._api.call(call, timeout_ns=limit_ns), timeout_ns=2 * limit_ns, what=call.verb
             )
         except ApiError as failure:
             if failure.not_found:
                 raise ClaimWait(missing) from None
-            raise
+            known = self._remembered(call) if failure.outcome_unknown else None
+            if known is None:
+                raise
+            return known
+        if self._island is not None and isinstance(read, PersistentVolumeClaim | PersistentVolume):
+            self._island.tell(ObjectSeen(*place_of(read), read))
+        return read
+
+    def _remembered(self, call: ApiCall[K]) -> K | None:
+        kind = call.kind
+        if kind is None:
+            return None
+        known: Any = self.facts.remembered.get(Place(kind.__name__, call.namespace, call.name))
+        return cast(K, known) if isinstance(known, kind) else None
 
     def _rules(self, driver: str) -> DriverRules:
         drivers = self.facts.drivers

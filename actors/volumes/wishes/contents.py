@@ -120,6 +120,7 @@ class _Gathering(msgspec.Struct):
     tokens: dict[TokenWant, str]
     refusals: dict[TokenWant | TrustWant | CertificatePlace, str]
     waiting: int
+    omitted: set[TokenWant] = set()
     tokens_left: list[TokenWant] = []
     allocatable: Mapping[str, str] = {}
     anchors: Mapping[TrustWant, bytes] = {}
@@ -209,7 +210,11 @@ class VolumeContents:
         gathering, tag = self._of(message.tag), message.tag
         if gathering is None or not isinstance(tag, GatherTag) or tag.token is None:
             return None
-        gathering.refusals[tag.token] = message.reason
+        if message.omitted:
+            gathering.omitted.add(tag.token)
+            gathering.refresh_at(message.again_wall_ns)
+        else:
+            gathering.refusals[tag.token] = message.reason
         self._ask_next_token(gathering)
         return self._answered(gathering)
 
@@ -330,6 +335,7 @@ class VolumeContents:
             gathering.allocatable,
             gathering.anchors,
             gathering.certificates,
+            frozenset(gathering.omitted),
         )
         pod, wants = gathering.pod, gathering.wants
         refers = bool(wants.refs or wants.tokens or wants.anchors or wants.certificates or claimed_volumes(pod))

@@ -56,7 +56,7 @@ _NO_AMOUNTS: Mapping[str, str] = {}
 
 class Answers(msgspec.Struct, frozen=True):
     """The answers to `Wants`. `refusals`: why there is no token, certificate or trust anchor.
-    `allocatable`: of the node, by resource.
+    `allocatable`: of the node, by resource. `omitted`: tokens whose files are left out for now.
     """
 
     objects: Mapping[ObjectRef, ConfigMap | Secret] = {}
@@ -66,6 +66,7 @@ class Answers(msgspec.Struct, frozen=True):
     allocatable: Mapping[str, str] = _NO_AMOUNTS
     anchors: Mapping[TrustWant, bytes] = {}
     certificates: Mapping[CertificatePlace, CredentialBundle] = {}
+    omitted: frozenset[TokenWant] = frozenset()
 
 
 class VolumeContent(msgspec.Struct, frozen=True):
@@ -306,6 +307,8 @@ class _Filling:
     def _add_token(self, projection: ServiceAccountTokenProjection, path: str) -> None:
         want = token_want(projection)
         token = self._answers.tokens.get(want)
+        if token is None and want in self._answers.omitted:
+            return
         if token is None:
             self.faults.append(self._answers.refusals.get(want, "failed to fetch token: nobody has answered yet"))
             return

@@ -17,6 +17,7 @@ from actors.messages.pods import (
     SourceChanged,
     SourceRead,
     SourceReady,
+    SourceRemembered,
     StorageStarted,
 )
 from actors.sources.storage import StorageActor
@@ -129,3 +130,21 @@ def test_a_source_ready_message_carries_the_number_of_the_last_answered_question
 
 def test_a_restart_asks_the_sync_loop_what_it_knows(world: World):
     assert summary(world.told[0]) == ("StorageStarted", "")
+
+
+def test_pods_from_memory_are_desired_and_make_their_source_not_ready(world: World):
+    remembered = SourceRemembered("http", (pod("1"), pod("2")))
+    assert world.say(remembered) == [("ADD", "1"), ("ADD", "2")]
+    assert world.say(remembered) == []
+    assert world.say(SourceRead("file", ())) == [("ready", "file False")]
+    assert world.say(PublishAgain((pod("gone"),), 1)) == [("ADD", "1"), ("ADD", "2"), ("ready", "file False")]
+    assert world.say(SourceRead("http", (pod("2"),))) == [
+        ("REMOVE", "1"),
+        ("ready", "http True"),
+        ("REMOVE", "gone"),
+    ]
+
+
+def test_a_memory_that_comes_late_changes_nothing(world: World):
+    world.say(SourceRead("http", (pod("1"),)))
+    assert world.say(SourceRemembered("http", (pod("2"),))) == []

@@ -71,7 +71,8 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     `refused`: why this node does not take the pod's manifest, a line for each fault. A pod that only a refused manifest
     describes has the status `Refused` and no UID. `source`: where the pod is from (file, http, http-push, api).
     `lanes`: where its calls wait for their turn, or hang. `at_refusal`: what `--what-if` would have said of a refused
-    pod then, at `refused_at`; None if that is not remembered.
+    pod then, at `refused_at`; None if that is not remembered. `remembered`: an island node desires the pod from memory,
+    as the API server said at that time; empty: it does not.
     """
 
     uid: str
@@ -94,6 +95,7 @@ class Explanation(msgspec.Struct, frozen=True, rename="camel"):
     verdicts: tuple[Verdict, ...] = ()
     at_refusal: WhatIf | None = None
     refused_at: str = ""
+    remembered: str = ""
 
 
 def refusal_explained(wanted: str, refusals: Sequence[SourceProblem], wall_ns: int) -> Explanation:
@@ -129,11 +131,13 @@ def explanation_of(
     lanes: tuple[str, ...] = (),
     logs: Mapping[str, tuple[str, ...]] = NO_LOGS,
     refusal: tuple[WhatIf, int] | None = None,
+    agreed_wall_ns: int = 0,
 ) -> Explanation:
     """Explain `pod` (with its published status; None when it is gone).
 
     `doing`: what the worker waits for, and how long (ns). `logs`: by container, its last lines. `refusal`: why
-    admission refused it, and when (wall ns).
+    admission refused it, and when (wall ns). `agreed_wall_ns`: of a pod from memory, when the API server agreed last;
+    0 for any other.
     """
     status = (pod.status if pod is not None else None) or PodStatus()
     what, for_ns = doing
@@ -160,6 +164,7 @@ def explanation_of(
         verdicts=verdicts,
         at_refusal=None if refusal is None else refusal[0],
         refused_at="" if refusal is None else stamp(refusal[1]),
+        remembered=stamp(agreed_wall_ns) if agreed_wall_ns else "",
     )
 
 
@@ -262,6 +267,7 @@ def headline(told: Explanation) -> str:
     """The pod and its status."""
     life = f", {told.stage} since {_clock(told.since)}" if told.stage and told.since else ""
     known = [*([f"UID {told.uid}"] if told.uid else []), *([f"source {told.source}"] if told.source else [])]
+    known += ["from memory"] if told.remembered else []
     return f"{told.namespace}/{told.name}  {told.status}{life}" + (f"  ({', '.join(known)})" if known else "")
 
 
@@ -294,6 +300,9 @@ def next_lines(told: Explanation) -> Iterator[str]:
     if told.status == REFUSED:
         yield "its manifest is read again when the file changes"
         return
+    if told.remembered:
+        age = spoken(max(0, _ns(told.asked) - _ns(told.remembered)))
+        yield f"the API server is away, so the pod is from memory, as it was {age} ago; its word counts when it is back"
     if told.doing:
         yield f"its worker waits for {told.doing}"
     yield from told.lanes

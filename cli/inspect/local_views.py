@@ -2,25 +2,26 @@
 
 `actorlet pods` and `actorlet actors` read them back here.
 
-`/pods` is a PodList of the API, with the published status of each pod. `/actors` is the kernel's report. `/events` and
-`/problems` are lists. `/health` is status 200 or 503 and names the late actors. `/explain/POD` is an `Explanation`, or
-status 404 and a sentence. `/what-if` takes a manifest and gives a `WhatIf`. The status is 503 while the node does not
-know its pods yet.
+`/pods` is a PodList of the API, with the published status of each pod; those from memory are marked (`AGREED`).
+`/actors` is the kernel's report. `/events` and `/problems` are lists. `/health` is status 200 or 503 and names the late
+actors. `/explain/POD` is an `Explanation`, or status 404 and a sentence. `/what-if` takes a manifest and gives a
+`WhatIf`. The status is 503 while the node does not know its pods yet.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
 
 from actors.kernel import SystemReport
 from actors.messages.history import KnownPod, PodStory
+from actors.messages.island import IslandState
 from actors.messages.pods import SourceProblem
 from actors.node.node import NodeAgent
-from cli.inspect.explanation import Explanation, explanation_of, refusal_explained
+from cli.inspect.explanation import Explanation, explanation_of, refusal_explained, stamp
 from cli.inspect.lane_words import places_of
 from cli.inspect.pod_choice import NoSuchPodError, choose, refusals_of
 from cli.inspect.what_if import REFUSES, WhatIf, asked, what_if
@@ -33,6 +34,8 @@ from runtime.http_server.local_endpoint import Inquiry, Question, Reply, View
 PODS, ACTORS, EVENTS, PROBLEMS, HEALTH = "/pods", "/actors", "/events", "/problems", "/health"
 EXPLAIN = "/explain/"
 WHAT_IF = "/what-if"
+AGREED = "island.actorlet.dev/agreed"
+"""An annotation of shown pods from memory: when the API server agreed last."""
 UNKNOWN = "which pods there are is not known now: the agent is beginning, or busy; `actorlet actors` may say with what"
 UNREAD_MAX = 3
 LOGS_MAX = 3
@@ -59,7 +62,7 @@ def views_of(node: NodeAgent, others: Others = no_others) -> Mapping[str, View]:
 
     def pods() -> Reply:
         found = node.every_pod()
-        return _NOBODY_CAN_SAY if found is None else Reply(pod_list((*found, *others())))
+        return _NOBODY_CAN_SAY if found is None else Reply(pod_list((*marked(found, node.island()), *others())))
 
     return {
         PODS: pods,
@@ -111,14 +114,16 @@ def explanation(node: NodeAgent, wanted: str, others: Sequence[Pod] = (), *, wit
             return refusal_explained(wanted, refusals, node.wall_ns())
         if found is None:
             raise PodsUnknownError(UNKNOWN) from None
-        raise NoSuchPodError(f"{nobody}{_unread(problems)}") from None
+        raise NoSuchPodError(f"{nobody}{_unread(problems)}{_unremembered(node.island())}") from None
     story = node.story(chosen.uid) or PodStory(chosen.uid, chosen.namespace, chosen.name, "", 0, (), 0, ())
     doing = node.worker_waits_for(chosen.uid)
     lanes = tuple(places_of(chosen.uid, node.lanes()))
     pod = pods.get(chosen.uid)
     logs = {} if pod is None else _logs_of(node, pod)
     refusal = _refusal_of(node, pod) if with_refusal and pod is not None else None
-    return explanation_of(story, pod, doing, node.wall_ns(), tuple(map(str, refusals)), lanes, logs, refusal)
+    island = node.island()
+    agreed_ns = island.agreed_wall_ns if island is not None and chosen.uid in island.uids else 0
+    return explanation_of(story, pod, doing, node.wall_ns(), tuple(map(str, refusals)), lanes, logs, refusal, agreed_ns)
 
 
 def _refusal_of(node: NodeAgent, pod: Pod) -> tuple[WhatIf, int] | None:
@@ -143,6 +148,23 @@ def _unread(problems: Sequence[SourceProblem]) -> str:
     """Manifests that may describe the pod, and cannot be read."""
     unread = sorted({problem.origin for problem in problems if problem.fatal and not problem.pods})
     return f"; which pods {', '.join(unread[:UNREAD_MAX])} describes cannot be read" if unread else ""
+
+
+def _unremembered(island: IslandState | None) -> str:
+    """Why an island node starts nothing from memory."""
+    if island is None or not island.refusal:
+        return ""
+    return f"; the API server is away, and nothing is started from memory: {island.refusal}"
+
+
+def marked(pods: Sequence[Pod], island: IslandState | None) -> Iterator[Pod]:
+    """The pods; those that are desired from memory have the annotation `AGREED`."""
+    for pod in pods:
+        meta = pod.metadata
+        if island is not None and meta.uid in island.uids:
+            annotations = {**meta.annotations, AGREED: stamp(island.agreed_wall_ns)}
+            pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(meta, annotations=annotations))
+        yield pod
 
 
 def pods_in(document: bytes) -> tuple[Pod, ...]:

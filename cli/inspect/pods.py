@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
 from cli.command_parser import CommandParser
-from cli.inspect.local_views import PODS, pods_in
-from cli.inspect.tables import pod_table
+from cli.inspect.local_views import AGREED, PODS, pods_in
+from cli.inspect.tables import FROM_MEMORY, pod_table
 from cli.printing import complain, say, say_json
 from cli.styling import console
 from config.flags.command_line import NodeFlags
-from config.pods.words import pod_line
+from config.objects import Pod
+from config.pods.words import PodLine, pod_line
+from config.values.ages import since
 from runtime.http_server.local_endpoint import Answer, LocalEndpointError, ask
 
 DEFAULT_ROOT = NodeFlags().root_dir
@@ -36,8 +39,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not pods:
         say("the agent has no pods")
         return 0
-    console().print(pod_table(pod_line(pod, answer.wall_ns) for pod in pods))
+    console().print(pod_table(line_of(pod, answer.wall_ns) for pod in pods))
+    agreed = next((pod.metadata.annotations[AGREED] for pod in pods if AGREED in pod.metadata.annotations), "")
+    if agreed:
+        say(f"(from memory): the API server is away; the pod is as it was {since(agreed, answer.wall_ns)} ago")
     return 0
+
+
+def line_of(pod: Pod, wall_ns: int) -> PodLine:
+    """The row of a pod; its status says if it is from memory."""
+    line = pod_line(pod, wall_ns)
+    return replace(line, status=f"{line.status} {FROM_MEMORY}") if AGREED in pod.metadata.annotations else line
 
 
 def options_of(program: str, description: str, argv: Sequence[str] | None) -> argparse.Namespace:

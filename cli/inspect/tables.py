@@ -16,6 +16,8 @@ from config.values.ages import SECOND_NS, short_duration
 
 _GOOD = frozenset({"Running", "Completed", "Succeeded"})
 _UNDER_WAY = frozenset({"Pending", "ContainerCreating", "PodInitializing", "Terminating"})
+FROM_MEMORY = "(from memory)"
+"""Behind the status of a pod that an island node desires from memory."""
 _SHORT = 28
 """Width of an actor's name in columns; longer names may be cut."""
 _QUIET_STATES = frozenset({"idle", "waiting", "handling"})
@@ -88,6 +90,7 @@ def _table(*columns: str) -> Table:
 
 
 def _status_style(status: str) -> str:
+    status = status.removesuffix(f" {FROM_MEMORY}")
     if status in _GOOD:
         return "green"
     return "cyan" if status in _UNDER_WAY or (status.startswith("Init:") and "/" in status) else "red"

@@ -29,6 +29,7 @@ from cli.inspect.local_views import inquiries_of, questions_of, views_of
 from cli.main import own_version, version_text
 from cli.printing import complain, say
 from cli.run.image_providers import image_providers, provider_config
+from cli.run.island import island_settings
 from cli.run.joining import BootstrapCredentials, JoiningEnded, certificate_keys, join_with_bootstrap
 from cli.run.log_lines import log_as
 from cli.run.machine_checks import Findings, look_at_machine, prepare_machine
@@ -123,7 +124,7 @@ def run(start: StartConfiguration) -> int:
     kernel = LocalKernelParameters()
     found = look_at_machine(configuration, machine.facts, root, kernel)
     _refuse(start, found)
-    providers = provider_config(start)
+    providers, island = provider_config(start), island_settings(start)
     log_as(configuration.logging, sys.stderr, sys.stdout)
     LOG.info("actorlet %s, node %s, root directory %s", own_version(), machine.name, root)
     _tell_warnings(start)
@@ -144,7 +145,8 @@ def run(start: StartConfiguration) -> int:
         dispatcher = pool_for(start.node.record)
         after.callback(dispatcher.close)
         give_memory_back(dispatcher)
-        plan = replace(plan_of(start, machine, root, runtime_name_of(runtime)), remarks=found.remarks)
+        plan = plan_of(start, machine, root, runtime_name_of(runtime), island=island)
+        plan = replace(plan, remarks=found.remarks)
         recorder = recorder_of(start.node.record, start.node.record_size_bytes, dispatcher, plan, after)
         if not _has_joined(start, machine, loop, dispatcher.wall_ns()):
             return 0

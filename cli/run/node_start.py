@@ -23,6 +23,7 @@ from actors.start.resources import MemoryRules, ResourceRules, SwapRules
 from actors.sync.start_window import most_starts
 from cli.main import own_version
 from config.credentials.kubeconfig import ApiAccess
+from config.island import IslandSettings
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from config.start_configuration import StartConfiguration
@@ -62,6 +63,7 @@ from runtime.state.claim_files import LocalClaimFile
 from runtime.state.device_file import LocalDeviceFile
 from runtime.state.docker_config_files import LocalDockerConfig
 from runtime.state.id_files import LocalIdFiles
+from runtime.state.island_file import LocalIslandFile
 from runtime.state.pull_record_files import LocalPullRecordFiles
 from runtime.state.share_files import LocalShareFiles
 from runtime.stats.host import LocalHostStats
@@ -114,7 +116,12 @@ def this_machine(name: str = "", addresses: Sequence[str] = (), host: HostFacts 
 
 
 def plan_of(
-    start: StartConfiguration, machine: NodeMachine, root: str, runtime_name: str, container_logs: str = CONTAINER_LOGS
+    start: StartConfiguration,
+    machine: NodeMachine,
+    root: str,
+    runtime_name: str,
+    container_logs: str = CONTAINER_LOGS,
+    island: IslandSettings | None = None,
 ) -> NodePlan:
     """The plan of the node. `root` is its directory, absolute; `container_logs` holds the links to logs."""
     return NodePlan(
@@ -149,6 +156,7 @@ def plan_of(
         registration=registration_of(start, machine),
         gates=start.gates,
         pod_volume_content_bytes=start.node.pod_volume_content_bytes,
+        island=island,
         device_patience_ns=start.node.device_plugin_wait_duration_ns,
         pushed_manifests=os.path.join(root, PUSHED_MANIFESTS) if start.node.accept_manifests else "",
     )
@@ -297,6 +305,7 @@ def real_capabilities(
         device_file=LocalDeviceFile(facts.root_directory),
         dra_drivers=grpc_drivers(dra_asked(meters)),
         claim_file=LocalClaimFile(facts.root_directory),
+        island_file=LocalIslandFile(facts.root_directory),
         stats=LocalHostStats(
             facts.root_directory,
             runtime_socket(plan.configuration.container_runtime_endpoint),

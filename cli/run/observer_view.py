@@ -25,6 +25,7 @@ from actors.node.node import NodeAgent
 from cli.inspect.explanation import stamp
 from cli.inspect.local_views import explanation
 from cli.inspect.pod_choice import NoSuchPodError
+from cli.inspect.tables import FROM_MEMORY
 from cli.run.observer_shares import NUMA, SHARE, share_parts
 from config.objects import Pod, PodStatus
 from config.pods.identity import source_of
@@ -62,9 +63,10 @@ def look(node: NodeAgent, version: str, before: Mapping[str, bytes] = NOTHING) -
         parts[f"actor/{actor.path or '/'}"] = _actor(actor, wall_ns, actor.path in late)
     for lane in report.lanes:
         parts[f"lane/{lane.name}"] = _lane(lane)
-    pods = node.pods_if_known()
+    pods, island = node.pods_if_known(), node.island()
     for pod in pods or ():
-        parts[f"{POD}{pod.metadata.uid}"] = _pod(pod, wall_ns)
+        is_remembered = island is not None and pod.metadata.uid in island.uids
+        parts[f"{POD}{pod.metadata.uid}"] = _pod(pod, wall_ns, is_remembered)
     for number, problem in enumerate(node.problems()):
         parts[f"problem/{number}"] = {"text": str(problem), "fatal": problem.fatal, "source": problem.source}
     shares = node.shares()
@@ -125,7 +127,7 @@ def _since(wall_ns: int, age_ns: int) -> str:
     return stamp((wall_ns - age_ns) // NOTICEABLE_NS * NOTICEABLE_NS)
 
 
-def _pod(pod: Pod, wall_ns: int) -> Mapping[str, Any]:
+def _pod(pod: Pod, wall_ns: int, is_remembered: bool) -> Mapping[str, Any]:
     line = pod_line(pod, wall_ns)
     status = pod.status or PodStatus()
     arrived = has_arrived(pod)
@@ -133,7 +135,7 @@ def _pod(pod: Pod, wall_ns: int) -> Mapping[str, Any]:
         "namespace": line.namespace,
         "name": line.name,
         "ready": line.ready,
-        "status": line.status,
+        "status": f"{line.status} {FROM_MEMORY}" if is_remembered else line.status,
         "restarts": int(line.restarts.partition(" ")[0] or 0),
         "since": status.start_time or "",
         "ip": line.ip,

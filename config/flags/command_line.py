@@ -56,6 +56,7 @@ class NodeFlags(msgspec.Struct, frozen=True, kw_only=True):
     accept_manifests: bool = False
     pod_volume_content_bytes: int = POD_VOLUME_CONTENT_BYTES
     device_plugin_wait_duration_ns: int = DEVICE_PLUGIN_WAIT_NS
+    island_config: str = ""
     record: str = ""
     record_size: str = "256MiB"
     version: str = ""
@@ -234,6 +235,9 @@ def _node_faults(node: NodeFlags) -> list[DocumentError]:
         _ = node.record_size_bytes
     except ValueError as error:
         faults.append(DocumentError("--record-size", str(error), f"write a size, such as {NodeFlags().record_size}"))
+    if node.island_config and not node.kubeconfig:
+        reason = "does nothing on a node without an API server"
+        faults.append(DocumentError("--island-config", reason, "give --kubeconfig, or remove it"))
     addresses = [part.strip() for part in node.node_ip.split(",")] if node.node_ip else []
     families = []
     for address in addresses:

@@ -115,6 +115,12 @@ OWN = (
         "how long a pod waits for a device plugin that this node had and that is not here; 0: it fails at once",
         "device_plugin_wait_duration_ns",
     ),
+    _own(
+        "island-config",
+        FlagKind.TEXT,
+        EXTRA,
+        "file with an IslandConfiguration: pods start from memory after a reboot while the API server is away",
+    ),
     _own("record", FlagKind.TEXT, EXTRA, "directory for a record of all that reaches the agent, for actorlet replay"),
     _own("record-size", FlagKind.TEXT, EXTRA, "what the record may take on the disk; the oldest goes first"),
     _own("pod-logs-dir", FlagKind.TEXT, EXTRA, "directory of the logs of pods", configures=True),

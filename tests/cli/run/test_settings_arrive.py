@@ -23,12 +23,18 @@ from actors.node.wiring.known_actors import Wiring
 from actors.resources.cgroups.plan import cgroup_plan
 from actors.start.resources import MemoryRules, SwapRules
 from cli.run import node_start
+from cli.run.island import island_settings
 from cli.run.node_start import NodeMachine, plan_of, this_machine
 from config.credentials.kubeconfig import ApiAccess, ClusterAccess
 from config.flags.command_line import parse_flags
+from config.island import IslandSettings
 from config.kubelet import KubeletConfiguration
 from config.kubelet.drop_ins import NamedBytes
-from config.start_configuration import StartConfiguration, load_kubelet_configuration
+from config.start_configuration import (
+    ConfigurationRejected,
+    StartConfiguration,
+    load_kubelet_configuration,
+)
 from runtime.http_server import node_server
 from runtime.http_server.auth.gate import AccessGate
 from runtime.http_server.node_server import serving_files
@@ -129,6 +135,28 @@ def test_pods_wait_for_device_plugins_as_long_as_a_flag_says() -> None:
     assert wait_ns("--device-plugin-wait-duration=0") == 0
     (fault,) = parse_flags(["--device-plugin-wait-duration=-1s"]).faults
     assert fault.path == "--device-plugin-wait-duration"
+
+
+def test_an_island_node_is_told_by_a_file_that_a_flag_names(tmp_path: Path) -> None:
+    file = tmp_path / "island.yaml"
+
+    def settings(*flags: str) -> IslandSettings | None:
+        given = load_kubelet_configuration(parse_flags(["--kubeconfig=/k", *flags]), None)
+        island = island_settings(given)
+        assert plan_of(given, MACHINE, "/root", "containerd", island=island).island is island
+        return island
+
+    assert settings() is None
+    file.write_text("apiVersion: island.actorlet.dev/v1\nkind: IslandConfiguration\nmaxAge: 2h\n")
+    assert settings(f"--island-config={file}") == IslandSettings(max_age_ns=7200 * 10**9)
+    file.write_text("apiVersion: island.actorlet.dev/v1\nkind: IslandConfiguration\nmaxAge: soon\nmore: 1\n")
+    with pytest.raises(ConfigurationRejected) as caught:
+        settings(f"--island-config={file}")
+    assert [fault.path for fault in caught.value.faults] == [f"{file}: $.maxAge", f"{file}: $.more"]
+    with pytest.raises(ConfigurationRejected, match=r"--island-config: .*No such file"):
+        settings(f"--island-config={tmp_path}/none.yaml")
+    (fault,) = parse_flags([f"--island-config={file}"]).faults
+    assert (fault.path, "without an API server" in fault.reason) == ("--island-config", True)
 
 
 # (spec 9.8.3)

@@ -140,6 +140,7 @@ NODES = {
     "deadContainers": "How many dead containers of unknown pods are on each node from the start.",
     "devices": "[Device plugins](#device-plugins) of each node.",
     "draDrivers": "[Drivers for claims](#drivers-for-claims) of each node. Each has a DeviceClass of its name.",
+    "island": "Whether it is an [island](../how-to/island-nodes.md): pods start from memory without the API server.",
     "workTakesTime": "Whether agents' work takes [virtual time](../explanation/simulated-world.md#what-work-costs).",
 }
 FAULTS = {
@@ -164,6 +165,10 @@ FAULTS = {
     ),
     "network-cuts": (
         "The network between a `node` and the API server is cut, so many `times`, for as long as it `lasts`."
+    ),
+    "power-cuts": (
+        "Each node loses power and is `away` for a while: so many `times` at any moment, or `at` given times. Its "
+        "containers end, and its disk stays."
     ),
     "agent-kills": (
         "Each agent dies and is `away` for a while: so many `times` at any moment, or `at` given times. Or with "

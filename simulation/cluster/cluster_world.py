@@ -43,8 +43,6 @@ CHANGES_REMEMBERED = 20_000
 """History per resource: a client that lists thousands of pods must be able to watch from there."""
 QUIET = FaultPlan(events=EventFaultPlan())
 NAMES_SHOWN = 5
-POWER_LOST = 255
-"""Exit code of containers that ran at a power loss; containerd reports it after a boot."""
 
 
 class ClusterWorld(World):
@@ -142,18 +140,13 @@ class ClusterWorld(World):
         """Its power is gone."""
         node = self._with_power(name)
         self._off.add(name)
-        node.kill()
+        node.lose_power()
         for driver in node.dra_drivers.running().values():
             node.stop_dra_driver(driver)
             driver.prepared.clear()
             if self.slices is not None:
                 self.slices.withdraw(name, driver.name)
         self.apis[name].hang_up()
-        for container in tuple(node.cri.state.containers.values()):
-            if container.state is ContainerState.CONTAINER_RUNNING:
-                node.cri.kill_container(container.id, POWER_LOST, "Unknown")
-        for sandbox in tuple(node.cri.state.sandboxes.values()):
-            node.cri.lose_sandbox(sandbox.id)
 
     def start_node(self, name: str) -> None:
         """Boot a node that is off."""
@@ -161,10 +154,7 @@ class ClusterWorld(World):
         if name not in self._off:
             raise OrderError(f"node {name} is not off")
         self._off.discard(name)
-        node.machine.reboot()
-        # Of mounts and cgroups only the kernel knew.
-        node.volumes.mounted.clear()
-        node.cgroups.forget()
+        node.boot()
         for driver in node.dra_drivers.running().values():
             node.start_dra_driver(driver)
         self._offer_devices(name)

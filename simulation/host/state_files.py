@@ -18,6 +18,7 @@ from runtime.state.allocation_file import NAME as ALLOCATIONS
 from runtime.state.claim_files import FILE as CLAIMS
 from runtime.state.device_file import NAME as CHECKPOINT
 from runtime.state.id_files import RECORD
+from runtime.state.island_file import FILE as ISLAND
 from runtime.state.pull_record_files import DIRECTORY as RECORDS
 from runtime.state.pull_record_files import PULLED, PULLING, FileChange, PullFiles
 from runtime.state.share_files import CPU_STATE
@@ -106,6 +107,29 @@ class SimulatedClaimFile(OnTree):
     def __init__(self, tree: FileTree, root: str) -> None:
         super().__init__(tree)
         self._path = os.path.join(root, CLAIMS)
+
+    def load(self, decode: Callable[[bytes], T]) -> T | None:
+        return self._load(self._path, decode)
+
+    def save(self, content: bytes) -> None:
+        return self._save(self._path, content)
+
+    @gated
+    def _load(self, path: str, decode: Callable[[bytes], T]) -> T | None:
+        return read_state(self.tree, path, decode, STATE_BYTES)
+
+    @gated
+    def _save(self, path: str, content: bytes) -> None:
+        self.tree.make_directories(directory_of(path))
+        self.tree.write(path, content, 0o600)
+
+
+class SimulatedIslandFile(OnTree):
+    """`runtime.state.island_file.IslandFile`. `root` is the agent's directory."""
+
+    def __init__(self, tree: FileTree, root: str) -> None:
+        super().__init__(tree)
+        self._path = os.path.join(root, ISLAND)
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         return self._load(self._path, decode)

@@ -21,11 +21,13 @@ from actors.pod.services import NodeFacts
 from actors.resources.abilities import Abilities
 from actors.start.cri_configs import ContainerNodeRules
 from config.flags.command_line import DEVICE_PLUGIN_WAIT_NS
+from config.island import IslandSettings
 from config.kubelet import KubeletConfiguration, crash_loop_periods
 from config.kubelet.feature_gates import FeatureGates
 from config.objects import Pod
 from runtime.api import ApiLines, BootstrapApi
 from runtime.cri import Cri
+from runtime.cri.messages import ContainerState
 from runtime.csi.capability import NodeInfo
 from runtime.host.selinux import FileLabel
 from runtime.io.pending import PendingAnswer
@@ -52,6 +54,7 @@ from simulation.host.state_files import (
     SimulatedClaimFile,
     SimulatedDeviceFile,
     SimulatedIdFiles,
+    SimulatedIslandFile,
     SimulatedPullRecordFiles,
     SimulatedShareFiles,
 )
@@ -75,6 +78,8 @@ from simulation.node.work import AgentWork
 
 ROOT = "/var/lib/actorlet"
 MANIFESTS = "/etc/kubernetes/manifests"
+POWER_LOST = 255
+"""Exit code of containers that ran at a power loss; containerd reports it after a boot."""
 MEMORY_BYTES = 16 * 2**30
 NO_LABELS: Mapping[str, str] = {}
 
@@ -94,7 +99,7 @@ class SimulatedNode:
     that the node joins; None: it stands alone. `trace`: told of each message of the agent. `mailboxes`: that its actors
     have. `failing`: which of them fail by chance. `work_takes_time`: the work of the agent takes virtual time.
     `topology`: of the machine, as `simulation.host.topologies` reads it; empty: a plain one. `device_patience_ns`: how
-    long its pods wait for device plugins.
+    long its pods wait for device plugins. `island`: what it starts from memory without the API server.
     """
 
     def __init__(
@@ -124,6 +129,7 @@ class SimulatedNode:
         work_takes_time: bool = False,
         topology: str = "",
         device_patience_ns: int = DEVICE_PLUGIN_WAIT_NS,
+        island: IslandSettings | None = None,
     ) -> None:
         configuration = configuration or KubeletConfiguration(max_pods=MAX_PODS)
         if not configuration.static_pod_path:
@@ -152,6 +158,7 @@ class SimulatedNode:
             gc_policy=gc_policy or GcPolicy(),
             gates=gates or FeatureGates({}),
             device_patience_ns=device_patience_ns,
+            island=island,
             pushed_manifests=f"{ROOT}/pushed-manifests" if accept_manifests else "",
             registration=Registration(labels=labels),
             file_label=file_label,
@@ -231,6 +238,7 @@ class SimulatedNode:
             device_file=SimulatedDeviceFile(self.host.tree, ROOT),
             dra_drivers=self.dra_drivers,
             claim_file=SimulatedClaimFile(self.host.tree, ROOT),
+            island_file=SimulatedIslandFile(self.host.tree, ROOT),
             api=self._api_of(agent),
             cgroups=self.cgroups,
             stats=self.usage,
@@ -305,6 +313,25 @@ class SimulatedNode:
         self.kill()
         self._agent, self.node = self._new_agent()
         self.start()
+
+    def lose_power(self) -> None:
+        """The machine goes off: agent, containers and mounts end at once.
+
+        The disk stays, and dead containers with it.
+        """
+        self.kill()
+        for container in tuple(self.cri.state.containers.values()):
+            if container.state is ContainerState.CONTAINER_RUNNING:
+                self.cri.kill_container(container.id, POWER_LOST, "Unknown")
+        for sandbox in tuple(self.cri.state.sandboxes.values()):
+            self.cri.lose_sandbox(sandbox.id)
+
+    def boot(self) -> None:
+        """The machine goes on again, without its agent."""
+        self.machine.reboot()
+        # Of mounts and cgroups only the kernel knew.
+        self.volumes.mounted.clear()
+        self.cgroups.forget()
 
     def ask_before_calls(self, before_call: BeforeCall) -> None:
         """Call `before_call` with the verb before each runtime call of its agents.

@@ -145,6 +145,10 @@ class FaultInjector:
             for name in world.nodes:
                 for at_ns in self._moments(fault.times, fault.at):
                     self._in(at_ns, partial(world.pause_agent, name, self._draw(fault.lasts)))
+        elif isinstance(fault, kinds.PowerCuts):
+            for name in world.nodes:
+                for at_ns in self._moments(fault.times, fault.at):
+                    self._in(at_ns, partial(world.cut_power, name, self._draw(fault.away)))
         elif isinstance(fault, kinds.AgentKills):
             self._kills += [fault] if fault.at_operations else []
             if fault.at_moments:

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from config.island import IslandSettings
 from simulation.cri.behaviour_values import duration_ns, size_bytes
 from simulation.faults.narrow_mailboxes import Posted
 from simulation.node.simulated_node import ROOT
@@ -116,6 +117,7 @@ class Play:
             posted=posted,
             late_calls=1.0 if scenario.faults else LATE_CALLS,
             work_takes_time=scenario.node.work_takes_time,
+            island=IslandSettings() if scenario.node.island else None,
         )
         self.world.chronicle.must_stay_ready = scenario.nodes_stay_ready
         self.world.chronicle.mix_of = self._mix_of

@@ -129,6 +129,17 @@ class AgentKills(Fault, frozen=True, tag="agent-kills"):
     away: Range = ("0s", "3s")
 
 
+class PowerCuts(Fault, frozen=True, tag="power-cuts"):
+    """Each node loses power `times` times, at any moment of the scenario, or `at` given times.
+
+    It boots after a while, and its agent begins.
+    """
+
+    times: Annotated[int, Meta(ge=0, le=1000)] = 0
+    at: tuple[Duration, ...] = ()
+    away: Range = ("10s", "30s")
+
+
 class AgentPauses(Fault, frozen=True, tag="agent-pauses"):
     """Each agent gets no CPU `times` times, at any moment, or `at` given times."""
 
@@ -258,6 +269,7 @@ AnyFault = (
     | Network
     | NetworkCuts
     | AgentKills
+    | PowerCuts
     | AgentPauses
     | ClockJumps
     | LostMessages
@@ -271,7 +283,7 @@ AnyFault = (
 )
 
 
-_DRAWN = (ClockJumps, NetworkCuts, AgentKills, AgentPauses, DevicePlugins, DraDrivers)
+_DRAWN = (ClockJumps, NetworkCuts, AgentKills, PowerCuts, AgentPauses, DevicePlugins, DraDrivers)
 """They come at any moment of what the scenario lasts."""
 
 
@@ -282,6 +294,8 @@ def faults_in(fault: Fault, path: str, *, lasts: str | None, nodes: int | None) 
     yield from alone(fault, path)
     if isinstance(fault, AgentKills) and not (fault.times or fault.at or fault.at_operations or fault.at_moments):
         yield f"{path}: write `times`, `at`, `atOperations` or `atMoments`, or no agent is ever killed"
+    if isinstance(fault, PowerCuts) and not (fault.times or fault.at):
+        yield f"{path}: write `times` or `at`, or no node ever loses power"
     if isinstance(fault, AgentPauses) and not (fault.times or fault.at):
         yield f"{path}: write `times` or `at`, or no agent ever stands still"
     known = () if nodes is None else names_of_nodes(nodes)

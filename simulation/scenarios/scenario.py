@@ -80,6 +80,8 @@ class NodeRules(ScenarioPart, frozen=True):
     """Device plugins of each node."""
     dra_drivers: tuple[DriverDevices, ...] = ()
     """Drivers for claims of devices on each node."""
+    island: bool = False
+    """Whether pods start from memory while the API server is away."""
     work_takes_time: bool = False
     """Whether the work of agents takes virtual time (`simulation.node.work`)."""
 

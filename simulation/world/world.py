@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from actors.kernel import Dispatcher, SimulatedDispatcher
+from config.island import IslandSettings
 from config.kubelet import KubeletConfiguration
 from runtime.api import Api, ApiCall, ApiLines
 from runtime.api.limited import LimitedApi
@@ -79,7 +80,7 @@ class World:
     """See the module. `first_node`: the number in its name. `images` are on every node from the start;
     `runtime_faults`, `api_faults`, `links`, `lost_messages`, `actor_failures`: until `heal`. `mailboxes`: class of
     actors -> how many messages may wait. `late_calls`: see `SimulatedDispatcher`. `work_takes_time`: the work of
-    agents takes virtual time.
+    agents takes virtual time. `island`: what nodes start from memory.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class World:
         options: Options | None = None,
         late_calls: float = 1.0,
         work_takes_time: bool = False,
+        island: IslandSettings | None = None,
     ) -> None:
         if work_takes_time:
             forget_cached()
@@ -137,6 +139,9 @@ class World:
         self.chronicle.on_stranger = self.static_pods.container_changed
         self._qps = qps
         self._work_takes_time = work_takes_time
+        self._island = island
+        self._dark: set[str] = set()
+        """Nodes without power."""
         self._images = images
         self._machine = machine
         self.healed = False
@@ -183,6 +188,7 @@ class World:
             failing=failing,
             told_answers=self.trace.told_answers(name, self.now_ns),
             work_takes_time=self._work_takes_time,
+            island=self._island,
         )
         node.host.log_files.noted = self.chronicle.sometimes.happened
         node.usage.image_disk_bytes = self._machine.image_disk_bytes
@@ -320,11 +326,31 @@ class World:
         self.apis[name].hang_up()
 
     def _restart_agent(self, name: str) -> None:
-        if self.nodes[name].agent.alive:
-            return  # killed twice, and back already
+        if self.nodes[name].agent.alive or name in self._dark:
+            return  # killed twice, and back already; or the node has no power
         self.chronicle.agent_goes_on(name)
         self.static_pods.agent_began(name)
         self.nodes[name].restart_agent()
+
+    def cut_power(self, name: str, away_ns: int) -> None:
+        """A node goes off, and boots after a while. Where it is dark already, nothing happens."""
+        if name in self._dark:
+            return
+        self.note(f"cuts the power of {name}")
+        self.chronicle.sometimes.happened("power-cut")
+        if self.apis[name].is_down:
+            self.chronicle.sometimes.happened("power-cut-without-api-server")
+        self._dark.add(name)
+        self.chronicle.agent_stands_still(name)
+        self.frozen.pop(name, None)
+        self.nodes[name].lose_power()
+        self.apis[name].hang_up()
+        self.after(away_ns, lambda: self._boot(name))
+
+    def _boot(self, name: str) -> None:
+        self._dark.discard(name)
+        self.nodes[name].boot()
+        self._restart_agent(name)
 
     def pause_agent(self, name: str, lasts_ns: int) -> None:
         """The agent of a node gets no CPU for a while; where none lives, nothing happens."""

@@ -49,6 +49,7 @@ SCENARIOS = (
     "everything-fails",
     "evictions",
     "image-collections",
+    "island",
     "one-hung-pod",
     "probes",
     "resizes",

@@ -41,6 +41,8 @@ class IslandStory(Island):
         self.broken: list[str] = []
         self.deleted: set[str] = set()
         self.born: dict[str, int] = {}
+        self.up_ns = 0
+        """Since when the node has power: what came while it was off, it may never have heard of."""
         self.ended: dict[str, int] = {}
         self.forgotten: set[str] = set()
         """Pods of which the runtime has lost all: only the memory knows that they have finished."""
@@ -104,6 +106,10 @@ class IslandStory(Island):
             self.create(name, annotations=annotations, restartPolicy=policy)
         self.born[name] = self.now_ns()
 
+    def lose_power(self, for_ns: int = MINUTE) -> None:
+        super().lose_power(for_ns)
+        self.up_ns = self.now_ns()
+
     def in_touch(self) -> None:
         """The API server is there, and things go on."""
         for _ in range(self.draw.randint(0, 4)):
@@ -133,7 +139,8 @@ class IslandStory(Island):
     def outage(self) -> None:
         """The API server goes away; the node loses power, mostly; they meet again."""
         away_ns = self.now_ns()
-        settled = {name for name, born_ns in self.born.items() if away_ns - born_ns >= SETTLED} - self.deleted
+        heard = (name for name, born_ns in self.born.items() if away_ns - max(born_ns, self.up_ns) >= SETTLED)
+        settled = set(heard) - self.deleted
         self.go_away()
         self.run(self.draw.choice((0, 5, 60, 300)) * SECOND)
         for _ in range(self.draw.randint(0, 2)):

@@ -31,12 +31,12 @@ from runtime.api.access import read_access
 from runtime.api.lines import HttpApiLines
 from runtime.files.whole_file import write_whole
 from runtime.io.event_loop import LoopThread
-from runtime.io.x509_faults import x509_faults_as_value_errors
 from runtime.state.certificate_keys import (
     CLIENT,
     SERVER,
     CertificateKeys,
     LocalCertificateKeys,
+    checked_pair,
     current_file,
     request_name,
 )
@@ -114,8 +114,11 @@ def join_with_bootstrap(
 ) -> bool:
     """Return once `--kubeconfig` is there. False when the agent is to end. Raises JoiningEnded."""
     node = start.node
-    if _is_valid(node.kubeconfig, wall_ns):
+    fault = _fault_of(node.kubeconfig, wall_ns)
+    if fault is None:
         return True
+    if fault:
+        LOG.warning("--kubeconfig %s cannot be used: %s", node.kubeconfig, fault)
     try:
         access = read_access(node.bootstrap_kubeconfig)
     except DocumentError as error:
@@ -182,28 +185,28 @@ def _ask(api: Api, request: CertificateSigningRequest) -> None:
             raise
 
 
-def _is_valid(kubeconfig: str, wall_ns: int) -> bool:
-    """Whether it can be used: what is in it has not ended, as far as that can be seen."""
+def _fault_of(kubeconfig: str, wall_ns: int) -> str | None:
+    """Why it cannot be used, as far as that can be seen; empty if it is missing, None if it can be used."""
     if not os.path.exists(kubeconfig):
-        return False
+        return ""
     try:
-        access = read_access(kubeconfig)
-    except DocumentError:
-        return False
-    certificate = access.user.client_certificate
-    return not certificate or _ends_ns(certificate) > wall_ns
-
-
-def _ends_ns(certificate: Pem) -> int:
-    """When the certificate ends; 0 for one that cannot be read."""
-    from cryptography import x509
-
+        user = read_access(kubeconfig).user
+    except DocumentError as error:
+        return str(error)
+    if not user.client_certificate:
+        return None
     try:
-        content = certificate.data.encode() or Path(certificate.path).read_bytes()
-        with x509_faults_as_value_errors():
-            return int(x509.load_pem_x509_certificate(content).not_valid_after_utc.timestamp()) * 10**9
-    except (OSError, ValueError):
-        return 0
+        certificate, key = _content(user.client_certificate), _content(user.client_key)
+        ends_ns = checked_pair(certificate, key).ends_ns
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
+    except (ValueError, TypeError) as error:
+        return f"the certificate {user.client_certificate.path or 'in it'} or its key cannot be used: {error}"
+    return None if ends_ns > wall_ns else "its certificate has expired"
+
+
+def _content(pem: Pem) -> bytes:
+    return pem.data.encode() or Path(pem.path).read_bytes()
 
 
 def _certificate_of(kubeconfig: str) -> str:

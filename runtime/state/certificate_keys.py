@@ -120,9 +120,7 @@ class LocalCertificateKeys:
     def accept(self, certificate: bytes) -> HeldCertificate:
         if self._key is None:
             raise ValueError("no certificate was asked for")
-        with x509_faults_as_value_errors():
-            found = _described(certificate)
-            _check_pair(certificate, self._key)
+        found = checked_pair(certificate, self._key)
         make_directories(str(self._directory), 0o755)
         at = datetime.fromtimestamp(found.begins_ns // 10**9, UTC)
         name = f"{self._purpose}-{at:%Y-%m-%d-%H-%M-%S}-{os.urandom(4).hex()}.pem"
@@ -192,6 +190,22 @@ def _readable_key(path: Path | None) -> EllipticCurvePrivateKey | None:
     return found if isinstance(found, ec.EllipticCurvePrivateKey) else None
 
 
+def checked_pair(certificate: bytes, key: bytes) -> HeldCertificate:
+    """The certificate of this key, both PEM.
+
+    Raises ValueError when it is of another one or cannot be read, and TypeError for an encrypted key.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives import serialization
+
+    with x509_faults_as_value_errors():
+        found = _described(certificate)
+        mine = serialization.load_pem_private_key(key, None).public_key()
+        if x509.load_pem_x509_certificate(certificate).public_key() != mine:
+            raise ValueError("the certificate is for another key")
+    return found
+
+
 def _described(content: bytes) -> HeldCertificate:
     from cryptography import x509
 
@@ -204,12 +218,3 @@ def _described(content: bytes) -> HeldCertificate:
         names = []
     begins, ends = (int(each.timestamp()) * 10**9 for each in (made.not_valid_before_utc, made.not_valid_after_utc))
     return HeldCertificate(tuple(sorted(names)), begins, ends)
-
-
-def _check_pair(certificate: bytes, key: bytes) -> None:
-    from cryptography import x509
-    from cryptography.hazmat.primitives import serialization
-
-    mine = serialization.load_pem_private_key(key, None).public_key()
-    if x509.load_pem_x509_certificate(certificate).public_key() != mine:
-        raise ValueError("the certificate is for another key")

@@ -196,3 +196,31 @@ def test_an_expired_client_certificate_is_not_valid(joining: Joining, inline: bo
     ask = partial(join_with_bootstrap, joining.start, NODE, joining.loop, pause=lambda _: False)
     assert ask(wall_ns=wall_ns)
     assert not ask(wall_ns=wall_ns + 2 * 3600 * 10**9)
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "half": lambda content: content[: len(content) // 2],
+    "zeros": lambda content: bytes(len(content)),
+}
+
+
+@pytest.mark.parametrize("file", ["kubeconfig", "certificate"])
+@pytest.mark.parametrize("damage", DAMAGE)
+# (spec 17.3.4)
+def test_credentials_that_a_power_cut_has_torn_are_named_and_asked_for_anew(
+    joining: Joining, damage: str, file: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    wall_ns = time.time_ns()
+    keys = LocalCertificateKeys(str(joining.directory), CLIENT)
+    signed = Authority(wall_ns).sign(keys.request("system:node:x", ()), server=False, wall_ns=wall_ns, lasts=HOUR)
+    keys.accept(signed.encode())
+    certificate, kubeconfig = Path(current_file(str(joining.directory), CLIENT)), Path(joining.start.node.kubeconfig)
+    own = Pem(path=str(certificate))
+    kubeconfig.write_bytes(kubeconfig_document("https://127.0.0.1:1", client_certificate=own, client_key=own))
+    ask = partial(join_with_bootstrap, joining.start, NODE, joining.loop, wall_ns, lambda _: False)
+    assert ask()
+    torn = kubeconfig if file == "kubeconfig" else certificate
+    torn.write_bytes(DAMAGE[damage](torn.read_bytes()))
+    assert not ask(), "it waits for a new one"
+    assert [each for each in caplog.messages if str(torn) in each and "cannot be used" in each], caplog.messages

@@ -74,12 +74,14 @@ class KeptBook(msgspec.Struct, frozen=True):
 
     `records`: UID -> record of each pod that has both an allocation and a record.
 
-    `actuated`: the same for the resources that the runtime was told, from the other file.
+    `actuated`: the same for the resources that the runtime was told, from the other file. `problems`: which of the
+    files were of no use, and why.
     """
 
     allocations: tuple[Allocation, ...] = ()
     records: FrozenMap[str, bytes] = FrozenMap()
     actuated: FrozenMap[str, bytes] = FrozenMap()
+    problems: tuple[str, ...] = ()
 
 
 NOTHING_KEPT = KeptBook()

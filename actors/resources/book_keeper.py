@@ -32,7 +32,7 @@ WAITS_FOR_DISK = "the allocations of pods are not on the disk yet: the write has
 
 
 class BookRead(Message, frozen=True):
-    """To itself: the allocations in the file (None: no file), or why it is unusable."""
+    """To itself: the allocations in the files (None: no file), or why the disk does not give them."""
 
     kept: KeptBook | None
     error: str
@@ -102,9 +102,10 @@ class BookKeeper:
     @handles(BookRead)
     def book_read(self, message: BookRead) -> None:
         """Work: all pods."""
-        self.book = Book(message.kept or NOTHING_KEPT)
-        if message.error:
-            self._manager.log.warning("the allocations of pods cannot be read, and are made anew: %s", message.error)
+        kept = message.kept or NOTHING_KEPT
+        self.book = Book(kept)
+        for problem in filter(None, (*kept.problems, message.error)):
+            self._manager.log.warning("the allocations of pods cannot be read, and are made anew: %s", problem)
         self._on_read()
 
     def save(self) -> None:
@@ -164,15 +165,22 @@ def save_allocations(file: AllocationFile, written: WrittenBook, beside: Sequenc
 
 
 def read_allocations(file: AllocationFile) -> KeptBook | None:
-    """Both files, on the lane.
+    """Both files, on the lane; None without the first.
 
-    Where only the second cannot be read, the runtime counts as told all. Raises UnreadableStateError, OSError.
+    Where only the second cannot be read, the runtime counts as told all. Raises OSError.
     """
-    kept = file.load(book_in)
-    if kept is None:
-        return None
+    problems: list[str] = []
+    kept = _of_use(lambda: file.load(book_in), problems)
+    actuated = _of_use(lambda: file.load_actuated(actuated_in), problems)
+    if kept is not None and actuated is not None:
+        kept = msgspec.structs.replace(kept, actuated=actuated)
+    return msgspec.structs.replace(kept or NOTHING_KEPT, problems=tuple(problems)) if problems else kept
+
+
+def _of_use(load: Callable[[], T | None], problems: list[str]) -> T | None:
+    """What a file has; None for one of no use, and why is added to `problems`."""
     try:
-        actuated = file.load_actuated(actuated_in)
-    except UnreadableStateError:
-        actuated = None
-    return kept if actuated is None else msgspec.structs.replace(kept, actuated=actuated)
+        return load()
+    except UnreadableStateError as fault:
+        problems.append(str(fault))
+        return None

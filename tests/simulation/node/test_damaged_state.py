@@ -27,7 +27,7 @@ def test_a_damaged_state_file_is_named_and_stops_nothing(damage: str, caplog: py
     world.until(lambda: len(world.running()) == 2)
     starts = {name: world.starts_of(name) for name in ("a", "b")}
     tree, pods = world.node.host.tree, f"{ROOT}/pods"
-    paths = [f"{ROOT}/allocated_pods_state", f"{ROOT}/evictions"]
+    paths = [f"{ROOT}/allocated_pods_state", f"{ROOT}/actuated_pods_state", f"{ROOT}/evictions"]
     paths += [f"{pods}/{uid}/decided-ends" for uid in tree.names_in(pods)]
     for path in paths:
         tree.write(path, DAMAGE[damage])

@@ -45,6 +45,7 @@ from runtime.cri.messages import (
     StopContainerRequest,
     StopPodSandboxRequest,
 )
+from runtime.cri.torn_network import has_torn_network, with_way_out
 from runtime.cri.verbs import (
     LIST_CONTAINERS,
     LIST_POD_SANDBOX,
@@ -253,7 +254,7 @@ class Remover(GcChild):
             await operation
             self._removed += 1
         except Failures as failure:
-            self._errors.append(f"{what}: {failure}")
+            self._errors.append(f"{what}: {with_way_out(failure)}")
 
 
 class PodCollector(GcChild):
@@ -301,7 +302,12 @@ class PodCollector(GcChild):
 
     async def _take(self, request: CollectPod, remains: Remains) -> None:
         for sandbox_id in remains.sandboxes:
-            await self.remove_sandbox(sandbox_id)
+            try:
+                await self.remove_sandbox(sandbox_id)
+            except CriError as failure:
+                if not has_torn_network(failure):
+                    raise
+                # The pod has ended; the sandbox is left to the regular passes, which tell of it until it is gone.
         if request.log_directory:
             remove = self.tools.logs.remove_pod
             await self.on_disk(logs_key(request.log_directory), remove, request.log_directory, remains.links)

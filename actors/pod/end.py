@@ -93,7 +93,8 @@ class PodEnd:
             await self._parts.look.publish(observed)
             self._history.waits(_SANDBOX_STOPS)
             self._history.tell()
-        await self._calls.sandbox_stopped(stopping, sandbox_id)
+        if network := await self._calls.sandbox_stopped(stopping, sandbox_id):
+            self._view.say("Warning", "FailedKillPod", network)
 
     def _stop_in_turn(self, observed: ObservedPod, life: PodLife) -> int:
         """End in parallel the containers whose turn it is. Returns the ns until the next look if nothing else

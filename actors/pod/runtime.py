@@ -62,6 +62,7 @@ from runtime.cri.messages import (
     StopPodSandboxResponse,
     UpdateContainerResourcesRequest,
 )
+from runtime.cri.torn_network import has_torn_network, with_way_out
 from runtime.cri.verbs import (
     CONTAINER_STATUS,
     CREATE_CONTAINER,
@@ -383,8 +384,8 @@ class PodCalls:
             if not failure.not_found:
                 raise
 
-    def stop_sandbox(self, sandbox_id: str) -> Awaitable[None]:
-        """Stop a sandbox and all in it. One that is gone counts as stopped. Raises CriError."""
+    def stop_sandbox(self, sandbox_id: str) -> Awaitable[str]:
+        """Stop a sandbox and all in it, as `sandbox_stopped` says. Raises CriError."""
         return self.sandbox_stopped(self.ask_sandbox_to_stop(sandbox_id), sandbox_id)
 
     def ask_sandbox_to_stop(self, sandbox_id: str) -> Pending[StopPodSandboxResponse]:
@@ -393,13 +394,20 @@ class PodCalls:
         self._observer.doubt_all()
         return self._cri.call(STOP_POD_SANDBOX, StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
 
-    async def sandbox_stopped(self, stopping: Pending[StopPodSandboxResponse], sandbox_id: str) -> None:
-        """Wait for the end of a stop. Raises CriError."""
+    async def sandbox_stopped(self, stopping: Pending[StopPodSandboxResponse], sandbox_id: str) -> str:
+        """Wait for the end of a stop. A sandbox that is gone counts as stopped. Raises CriError.
+
+        So does one whose network can never be taken down, since what CNI kept of it is torn: nothing of it runs. Then
+        the answer is why its network stays, with the way out; it is empty otherwise.
+        """
         try:
             await self._worker.wait(stopping, what=f"the stop of sandbox {sandbox_id[:13]}")
         except CriError as failure:
+            if has_torn_network(failure):
+                return f"the network of sandbox {sandbox_id[:13]} stays: {with_way_out(failure)}"
             if not failure.not_found:
                 raise
+        return ""
 
     async def _do(self, name: str, verb: Verb[Req, Res], request: Req, what: str) -> Res:
         return await self._end_of(name, self._begin(name, verb, request), what)

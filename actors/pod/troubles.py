@@ -6,6 +6,7 @@ A failure that already has its own event gets no second one.
 from __future__ import annotations
 
 from runtime.cri.errors import CriError
+from runtime.cri.torn_network import with_way_out
 
 STATUS_VERBS = frozenset({"ContainerStatus", "PodSandboxStatus", "ListContainers", "ListPodSandbox"})
 
@@ -24,4 +25,4 @@ def failed_sync_text(failure: Exception) -> str:
         return ""
     if isinstance(failure, CriError) and failure.verb in STATUS_VERBS:
         return f"error determining status: {failure.in_go}"
-    return f"error syncing pod, trying again: {failure}"
+    return f"error syncing pod, trying again: {with_way_out(failure)}"

@@ -69,6 +69,7 @@ from config.pods.identity import has_ended, is_static
 from config.pods.requests import has_disk_limits
 from config.pods.resource_claims import has_claims
 from runtime.cri import CriError
+from runtime.cri.torn_network import with_way_out
 from runtime.metrics.measured_passes import PassMeters
 
 _OPERATIONS = {
@@ -285,7 +286,7 @@ class PodWorker(PodActor):
         except (CriError, DeadlineExceededError) as failure:
             self._say_trouble(failure)
             retry_ns = int(RETRY_NS * (1 + RETRY_JITTER * self.chance.random()))
-            text = f"a pass has failed: {failure}"
+            text = f"a pass has failed: {with_way_out(failure)}"
             failed = PodWait("the pod", "FailedSync", text, "it is tried again", self.wall_ns() + retry_ns)
         if retry_ns is not None:
             # Use a timer of its own: the pass may have set one that is due sooner.

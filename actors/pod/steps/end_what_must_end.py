@@ -73,7 +73,8 @@ class EndWhatMustEnd:
         if next_ns is not None:
             return PassWait(retry_ns=next_ns)
         for sandbox_id in sandboxes_to_stop(this.observed):
-            await self._calls.stop_sandbox(sandbox_id)
+            if network := await self._calls.stop_sandbox(sandbox_id):
+                self._view.say("Warning", "FailedKillPod", network)
         if (await self._look.see()).any_sandbox_ready():
             return WAIT  # whatever the runtime answered to the stop, two sandboxes must not run at once
         self._stops.all_ended()

@@ -166,6 +166,8 @@ def mounted(image: Path, at: Path) -> Iterator[Path]:
     try:
         yield at
     finally:
+        # A machine that began meanwhile has this mount in a namespace of its own: then umount alone writes nothing.
+        _run("sync", "-f", str(at))
         _run("umount", str(at))
 
 

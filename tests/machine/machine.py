@@ -114,8 +114,8 @@ class Machine:
 
     # --- life
 
-    def boot(self, *kernel_words: str) -> None:
-        """Turn it on, and return when systemd has started everything.
+    def boot(self, *kernel_words: str, wait: bool = True) -> None:
+        """Turn it on, and return when systemd has started everything; with `wait` False, when it takes orders.
 
         `kernel_words` are told to the kernel.
         """
@@ -137,7 +137,8 @@ class Machine:
             )
         self._line, self._heard = ours, b""
         self._await_line("ready", BOOT_S)
-        self.run("systemctl is-system-running --wait || true", limit_s=BOOT_S)
+        if wait:
+            self.run("systemctl is-system-running --wait || true", limit_s=BOOT_S)
 
     def cut_power(self) -> None:
         """SIGKILL. What the machine had not written to its disks is lost."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.machine.alone import AgentAlone
 from tests.machine.conftest import KIND
 from tests.machine.machine import machine
@@ -18,6 +20,7 @@ READY_S = 60.0
 """The agent is ready a minute after its start, on a machine at rest."""
 
 
+@pytest.mark.quick
 def test_a_pod_comes_back_once_after_the_power_was_cut(roots: Callable[[str], Root]) -> None:
     with machine(roots(KIND), memory="2G", disk="2G", swap=None) as one:
         agent = AgentAlone(one)

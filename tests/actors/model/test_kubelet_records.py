@@ -133,11 +133,8 @@ def test_all_containers_may_have_either_when_the_records_of_the_pod_level_differ
 def test_a_resize_that_is_taken_back_after_a_restart_is_told_to_the_runtime() -> None:
     """An earlier agent may have told the runtime of the resize and died before it recorded that."""
     grown = pod("web", Container(name="app", resources=BIG))
-    records = {
-        "records": FrozenMap({"web": record_of(grown.spec)}),
-        "actuated": FrozenMap({"web": record_of(WEB.spec)}),
-    }
-    book = Book(KeptBook((allocation_of(grown),), **records))
+    desired, actuated = (FrozenMap({"web": record_of(each.spec)}) for each in (grown, WEB))
+    book = Book(KeptBook((allocation_of(grown),), records=desired, actuated=actuated))
     book.resize(allocation_of(WEB), WEB)
     assert book.resources("web") == resources_in(record_of(WEB.spec))
     assert book.actuated("web") == PodResources()

@@ -55,6 +55,11 @@ class Files(NamedTuple):
         return self.at("ca.crt")
 
     @property
+    def authority_key(self) -> str:
+        """With it the controllers sign certificates of nodes."""
+        return self.at("ca.key")
+
+    @property
     def certificate(self) -> str:
         return self.at("apiserver.crt")
 
@@ -97,8 +102,11 @@ def etcd(program: str, files: Files, ports: Ports) -> list[str]:
     ]
 
 
-def api_server(program: str, files: Files, ports: Ports, *, accounts: bool) -> list[str]:
-    """`accounts`: whether pods get service accounts. Without controllers there are none to get."""
+def api_server(program: str, files: Files, ports: Ports, *, accounts: bool, real_nodes: bool = False) -> list[str]:
+    """`accounts`: whether pods get service accounts. Without controllers there are none to get.
+
+    `real_nodes`: nodes are reached by their names, not through the socket of the simulated network.
+    """
     return [
         program,
         f"--etcd-servers=http://{LOOPBACK}:{ports.clients}",
@@ -118,7 +126,8 @@ def api_server(program: str, files: Files, ports: Ports, *, accounts: bool) -> l
         f"--service-account-signing-key-file={files.account_key}",
         f"--service-cluster-ip-range={SERVICES}",
         "--allow-privileged=true",
-        f"--egress-selector-config-file={files.egress}",
+        *([] if real_nodes else [f"--egress-selector-config-file={files.egress}"]),
+        "--enable-bootstrap-token-auth=true",
         "--kubelet-preferred-address-types=Hostname",
         f"--kubelet-client-certificate={files.towards_nodes}",
         f"--kubelet-client-key={files.towards_nodes}",
@@ -126,9 +135,14 @@ def api_server(program: str, files: Files, ports: Ports, *, accounts: bool) -> l
     ]
 
 
-def controllers(program: str, kubeconfig: str, files: Files) -> list[str]:
-    """The command line of a kube-controller-manager with all controllers, for a real API server."""
+def controllers(program: str, kubeconfig: str, files: Files, *, real_nodes: bool = False) -> list[str]:
+    """The command line of a kube-controller-manager with all controllers, for a real API server.
+
+    `real_nodes`: it signs certificates of nodes. Those of simulated nodes are signed by the kit.
+    """
     more = [f"--root-ca-file={files.authority}", f"--service-account-private-key-file={files.account_key}"]
+    if real_nodes:
+        more += [f"--cluster-signing-cert-file={files.authority}", f"--cluster-signing-key-file={files.authority_key}"]
     return [program, *_client(kubeconfig), *more]
 
 

@@ -39,6 +39,7 @@ class ControlPlane:
     """`directory`: private, and there. `begin`, then the rest; `end` in any case. All on one loop.
 
     `accounts`: pods must have a service account; unless it is said, only if there are controllers that make some.
+    `real_nodes`: they are reached by their names, and their certificates are signed by the controllers.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class ControlPlane:
         scheduler: bool,
         port: int = 0,
         accounts: bool | None = None,
+        real_nodes: bool = False,
     ) -> None:
         self._binaries = binaries
+        self._real_nodes = real_nodes
         self._accounts = bool(binaries.controller_manager) if accounts is None else accounts
         self._scheduler = binaries.scheduler if scheduler else ""
         self._port = port
@@ -91,7 +94,8 @@ class ControlPlane:
                 raise PlaneError(fault)
         if self.has_controllers:
             program = self._binaries.controller_manager
-            await self._programs.keep(arguments.controllers(program, self._own_kubeconfig(), self.files))
+            kubeconfig, real_nodes = self._own_kubeconfig(), self._real_nodes
+            await self._programs.keep(arguments.controllers(program, kubeconfig, self.files, real_nodes=real_nodes))
         if self._scheduler:
             await self._programs.keep(arguments.scheduler(self._scheduler, self._own_kubeconfig()))
         for path in (*_FIRST, *([_ACCOUNT] if self.has_controllers else ())):
@@ -124,7 +128,9 @@ class ControlPlane:
         """Start both programs; returns the fault when one of them ends."""
         self.url = f"https://{LOOPBACK}:{ports.api}"
         await self._programs.start(arguments.etcd(self._binaries.etcd, self.files, ports))
-        words = arguments.api_server(self._binaries.api_server, self.files, ports, accounts=self._accounts)
+        words = arguments.api_server(
+            self._binaries.api_server, self.files, ports, accounts=self._accounts, real_nodes=self._real_nodes
+        )
         await self._programs.start(words)
         shown = self.certificate_of(*ADMIN)
         self.remote = Remote(access_of(self.url, self.authority.certificate, shown))
@@ -150,6 +156,8 @@ class ControlPlane:
         files, directory = self.files, Path(self.files.directory)
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         (directory / files.authority).write_text(self.authority.certificate)
+        if self._real_nodes:
+            write_key(Path(files.authority_key), self.authority.key)
         own = self.authority.for_server(*SERVER_NAMES, LOOPBACK)
         (directory / files.certificate).write_text(own.certificate)
         write_key(Path(files.key), own.key)

@@ -64,6 +64,11 @@ class Authority:
         )
         self.certificate = own.public_bytes(serialization.Encoding.PEM).decode()
 
+    @property
+    def key(self) -> str:
+        """Its private key as PEM, for another program that signs with it."""
+        return _pem_of(self._key)
+
     def for_server(self, *hosts: str) -> Certificate:
         """A certificate for a server at these names and addresses."""
         names: list[x509.GeneralName] = []
@@ -148,12 +153,7 @@ class Authority:
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         signed = builder.sign(self._key, hashes.SHA256())
-        return Certificate(
-            signed.public_bytes(serialization.Encoding.PEM).decode(),
-            key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-            ).decode(),
-        )
+        return Certificate(signed.public_bytes(serialization.Encoding.PEM).decode(), _pem_of(key))
 
     def _builder(self, subject: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
         return (
@@ -165,6 +165,11 @@ class Authority:
             .not_valid_before(self._begins)
             .not_valid_after(self._begins + LASTS)
         )
+
+
+def _pem_of(key: ec.EllipticCurvePrivateKey) -> str:
+    form = serialization.PrivateFormat.PKCS8
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
 
 
 def write_key(path: Path, text: str) -> None:

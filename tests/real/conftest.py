@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for name, value in session.config.stash.get(_AS_FOUND, {}).items():
         if _KERNEL.get(name) != value:
             _KERNEL.set(name, value)
+
+
+@pytest.fixture
+def after() -> Iterator[ExitStack]:
+    """What a test wants to be undone at its end."""
+    with ExitStack() as stack:
+        yield stack
 
 
 @pytest.fixture(scope="session")

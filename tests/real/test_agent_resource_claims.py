@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from config.api.resources import RESOURCE_CLAIMS
-from runtime.api import PatchType, create_unread, patch
-from tests.dra_driver.driver import NAME, SampleDriver
-from tests.real.agent import NODE, Agent
+from tests.dra_driver.driver import SampleDriver
+from tests.real.agent import Agent
 from tests.real.cluster import Cluster
-from tests.real.pods import container, pod
+from tests.real.device_claims import DeviceClaims
 from tests.real.waiting import until
 
 
-class Claims:
+class Claims(DeviceClaims):
     """Claims of the cluster, and the driver of the node."""
 
     def __init__(self, cluster: Cluster, agent: Agent) -> None:
+        super().__init__(cluster)
         self.cluster = cluster
         self._agent = agent
         self.drivers: list[SampleDriver] = []
@@ -39,40 +38,6 @@ class Claims:
     def stop(self) -> None:
         for driver in self.drivers:
             driver.stop()
-
-    def make(self, name: str) -> None:
-        exactly = {"deviceClassName": NAME, "allocationMode": "ExactCount", "count": 1}
-        spec = {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}
-        document = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name}}
-        self._ask(create_unread(RESOURCE_CLAIMS, "default", name, {**document, "spec": spec}))
-
-    def give(self, name: str, *pods: str) -> None:
-        """Allocate a claim, and reserve it for these pods."""
-        users = [{"resource": "pods", "name": f"{each}-{NODE}", "uid": self.uid(each)} for each in pods]
-        results = [{"request": "gpu", "driver": NAME, "pool": "pool", "device": "gpu-0"}]
-        status = {"allocation": {"devices": {"results": results}}, "reservedFor": users}
-        self._ask(
-            patch(
-                RESOURCE_CLAIMS,
-                "default",
-                name,
-                {"status": status},
-                patch_type=PatchType.MERGE,
-                subresource="status",
-            )
-        )
-
-    def uid(self, pod: str) -> str:
-        found = self.cluster.pod(pod)
-        assert found is not None
-        return found.metadata.uid
-
-    def run(self, name: str, claim: str) -> None:
-        one = container(resources={"claims": [{"name": "gpu"}]})
-        self.cluster.run(pod(name, one, resourceClaims=[{"name": "gpu", "resourceClaimName": claim}]))
-
-    def _ask(self, call: Any) -> Any:
-        return self.cluster.lines.main.call(call).result(120)
 
 
 @pytest.fixture

@@ -13,25 +13,18 @@ from typing import Any
 
 import pytest
 
-from config.api.resources import RESOURCE_CLAIMS
-from runtime.api import PatchType, create_unread, patch
 from runtime.device_plugins.capability import Device, DeviceSetup
 from runtime.dra.capability import ClaimDevice
 from tests.device_plugin.plugin import RESOURCE
-from tests.dra_driver.driver import NAME, SampleDriver
-from tests.real.agent import NODE, Agent
+from tests.dra_driver.driver import SampleDriver
+from tests.real.agent import Agent
 from tests.real.cluster import Cluster, cluster_for
 from tests.real.containerd import Containerd
+from tests.real.device_claims import DeviceClaims
 from tests.real.device_plugins import Plugins
 from tests.real.pods import Truth, container, pod
 
 KIND = "vendor.example/gpu"
-
-
-@pytest.fixture
-def after() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 @pytest.fixture
@@ -104,11 +97,11 @@ def test_pods_that_share_a_claim_have_its_cdi_device_until_the_last_has_gone(
     given = (ClaimDevice("pool", "gpu-0", cdi=(f"{KIND}=gpu0",)),)
     with SampleDriver(newer_agent.root, devices=lambda _: given) as driver:
         assert driver.registered.result(60) == ""
-        _make_claim(newer_cluster)
+        claims = DeviceClaims(newer_cluster)
+        claims.make("gpu")
         for name in ("one", "two"):
-            one = container(resources={"claims": [{"name": "gpu"}]})
-            newer_cluster.run(pod(name, one, resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}]))
-        _give(newer_cluster, "one", "two")
+            claims.run(name, "gpu")
+        claims.give("gpu", "one", "two")
         newer_cluster.await_phase("Running", "one", "two")
         for name in ("one", "two"):
             has(newer_truth, name, "gpu0")
@@ -119,27 +112,3 @@ def test_pods_that_share_a_claim_have_its_cdi_device_until_the_last_has_gone(
         newer_cluster.delete("two")
         newer_cluster.await_gone("two")
         assert [method for method, _ in driver.calls] == ["NodePrepareResources", "NodeUnprepareResources"]
-
-
-def _make_claim(cluster: Cluster) -> None:
-    exactly = {"deviceClassName": NAME, "allocationMode": "ExactCount", "count": 1}
-    document = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "gpu"},
-        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}},
-    }
-    cluster.lines.main.call(create_unread(RESOURCE_CLAIMS, "default", "gpu", document)).result(120)
-
-
-def _give(cluster: Cluster, *pods: str) -> None:
-    """Allocate the claim as a scheduler does, and reserve it for these pods."""
-    users: list[dict[str, Any]] = []
-    for name in pods:
-        found = cluster.pod(name)
-        assert found is not None
-        users.append({"resource": "pods", "name": f"{name}-{NODE}", "uid": found.metadata.uid})
-    results = [{"request": "gpu", "driver": NAME, "pool": "pool", "device": "gpu-0"}]
-    status = {"status": {"allocation": {"devices": {"results": results}}, "reservedFor": users}}
-    call = patch(RESOURCE_CLAIMS, "default", "gpu", status, patch_type=PatchType.MERGE, subresource="status")
-    cluster.lines.main.call(call).result(120)

@@ -47,12 +47,6 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def after() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
-
-
-@pytest.fixture
 def plane(newer_agent: Agent) -> Iterator[Cluster]:
     """A real control plane, with a class for the driver's devices and a claim for one."""
     open_to_tests = {"anonymous": {"enabled": True}, "webhook": {"enabled": False}}

@@ -140,7 +140,10 @@ def export_clone(tree: Path, to: Path) -> None:
 
 def wheels() -> Path:
     """A directory with the locked releases for the machine's Python, by digest, and setuptools."""
-    place = CACHE / f"wheels-{_FORMAT}-{PYTHON}-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]}"
+    # What builds ours: the one that this Python has.
+    builder = f"setuptools=={version('setuptools')}"
+    digest = hashlib.sha256(LOCK.read_bytes() + builder.encode()).hexdigest()[:16]
+    place = CACHE / f"wheels-{_FORMAT}-{PYTHON}-{digest}"
     with _locked("wheels"):
         if place.is_dir():
             return place
@@ -151,8 +154,6 @@ def wheels() -> Path:
                 *(sys.executable, "-m", "pip", "download", "-q", *options, "-r", str(LOCK)),
                 *("-d", f"{new}/wheels"),
             )
-            # What builds ours: the one that this Python has.
-            builder = f"setuptools=={version('setuptools')}"
             _run(*(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", f"{new}/wheels", builder))
             Path(new, "wheels").rename(place)
     return place

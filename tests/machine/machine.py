@@ -63,8 +63,11 @@ def machine(
     disk: str = "8G",
     swap: str | None = "1G",
     more_disks: tuple[str, ...] = (),
+    kernel_words: tuple[str, ...] = (),
 ) -> Iterator[Machine]:
     """A booted machine of the kind of `root`, gone afterwards.
+
+    `kernel_words` are told to its kernel at its first boot.
 
     CPUs and NUMA nodes are 4 and 2 in QEMU; user-mode Linux has one of each, and refuses more with ValueError. The swap
     is a disk that nothing turns on: `swapon -L swap` does. `more_disks` are empty ones, of these sizes.
@@ -86,7 +89,7 @@ def machine(
             disks.empty(paths[-1], size)
         made = Machine(root, directory, wanted, memory, tuple(paths))
         try:
-            made.boot()
+            made.boot(*kernel_words)
             yield made
         finally:
             made.cut_power()

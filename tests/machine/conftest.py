@@ -3,7 +3,8 @@
 Needed: root and the packages of `tests.machine.components`. Without them the tests are skipped, with a sentence that
 says what to install. Machines run one at a time: each takes a CPU for minutes.
 
-`ACTORLET_MACHINE_KIND` is `uml` (the default) or `qemu`: what the tests run on that may run on either.
+`ACTORLET_MACHINE_KIND` is `uml` (the default) or `qemu`: what the tests run on that may run on either. With
+`ACTORLET_MACHINE_OPTIONAL` they are also skipped where no machine can be made or none boots: CI runs them anywhere.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.machine.components import complaint
-from tests.machine.machine import Machine, machine
-from tests.machine.root import Root, root_for, with_agent
+from tests.machine.machine import Machine, MachineError, machine
+from tests.machine.root import Root, RootError, root_for, with_agent
 
 KIND = os.environ.get("ACTORLET_MACHINE_KIND") or "uml"
+OPTIONAL = bool(os.environ.get("ACTORLET_MACHINE_OPTIONAL"))
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +35,16 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Root]:
         if why is not None:
             pytest.skip(why)
         if kind not in made:
-            made[kind] = with_agent(root_for(kind), tmp_path_factory.mktemp("root"))
+            try:
+                found = with_agent(root_for(kind), tmp_path_factory.mktemp("root"))
+                if OPTIONAL:
+                    with machine(found, memory="1G", disk="2G", swap=None):
+                        pass
+            except (RootError, MachineError, OSError) as error:
+                if not OPTIONAL:
+                    raise
+                pytest.skip(f"no {kind} machine runs here: {error}")
+            made[kind] = found
         return made[kind]
 
     return root

@@ -46,7 +46,8 @@ def node(roots: Callable[[str], Root]) -> Iterator[Plane]:
         one.put("/etc/apparmor.d/held", PROFILE)
         one.run("apparmor_parser -r /etc/apparmor.d/held")
         found = plane.begin(one, "")
-        found.start_agent(allowedUnsafeSysctls=["net.core.somaxconn"])
+        # No controller attaches disks here: the node does it itself.
+        found.start_agent(enableControllerAttachDetach=False, allowedUnsafeSysctls=["net.core.somaxconn"])
         yield found
 
 
@@ -147,6 +148,14 @@ def _claim(node: Plane, name: str, source: dict[str, Any], mode: str) -> None:
     """A volume and the claim that has it, bound to each other."""
     terms = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeMode": mode}
     here = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["machine-1"]}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {**terms, "volumeName": name, "resources": {"requests": {"storage": f"{BLOCK_MIB}Mi"}}},
+    }
+    node.kubectl("apply", "-f", "-", stdin=claim)
+    uid = node.kubectl("get", "pvc", name, "-o", "jsonpath={.metadata.uid}")
     volume = {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
@@ -155,18 +164,11 @@ def _claim(node: Plane, name: str, source: dict[str, Any], mode: str) -> None:
             **terms,
             **source,
             "capacity": {"storage": f"{BLOCK_MIB}Mi"},
-            "claimRef": {"namespace": "default", "name": name},
+            "claimRef": {"namespace": "default", "name": name, "uid": uid},
             "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}},
         },
     }
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {**terms, "volumeName": name, "resources": {"requests": {"storage": f"{BLOCK_MIB}Mi"}}},
-    }
     node.kubectl("apply", "-f", "-", stdin=volume)
-    node.kubectl("apply", "-f", "-", stdin=claim)
     bound = '{"status": {"phase": "Bound"}}'
     node.kubectl("patch", "pvc", name, "--subresource=status", "--type=merge", "-p", bound)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from tests.machine.inside.control_plane import NODE
 from tests.machine.machine import Machine
+from tests.machine.plane import PROGRAM, SERVED_BY
 from tests.real.waiting import pass_by
 
-NODE = "machine-1"
 KUBECONFIG = "/etc/kubernetes/kubelet.conf"
 JOINED = f"--kubeconfig={KUBECONFIG}"
 """The flag of a node that joins it."""
@@ -64,14 +64,12 @@ class EmbeddedServer:
 
     def begin(self) -> None:
         """Serve, and have a kubeconfig for the node at `KUBECONFIG`."""
-        self.machine.put(
-            "/opt/api_server.py", Path(__file__).with_name("inside").joinpath("embedded_server.py").read_text()
-        )
+        self.machine.put(PROGRAM, SERVED_BY.read_bytes())
         service = (
-            "ExecStart=/opt/prepared/bin/python /opt/api_server.py\n"
-            "ExecStartPost=/bin/sh -c 'until test -s /run/api/machine-1.kubeconfig; do sleep 0.2; done; "
-            f"mkdir -p /etc/kubernetes; cp /run/api/machine-1.kubeconfig {KUBECONFIG}; "
-            'awk "/token:/ {print \\\\$2}" /run/admin.kubeconfig > /run/admin.token\''
+            f"ExecStart=/opt/prepared/bin/python {PROGRAM} /run/plane\n"
+            "ExecStartPost=/bin/sh -c 'until test -s /run/plane/url; do sleep 0.2; done; "
+            f"mkdir -p /etc/kubernetes; cp /run/plane/node.conf {KUBECONFIG}; "
+            'awk "/token:/ {print \\\\$2}" /run/plane/admin.conf > /run/admin.token\''
         )
         self.machine.put("/etc/systemd/system/api-server.service", _UNIT.format(service=service))
         self.machine.put("/opt/ask.py", _ASK)

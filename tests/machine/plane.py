@@ -15,13 +15,16 @@ from typing import Any
 
 import msgspec
 
+from tests.machine.inside.control_plane import NODE, PORT
 from tests.machine.machine import SHARED, Machine, MachineError
-from tests.machine.plane_program import NODE, PORT
 
 PROGRAMS = os.environ.get("ACTORLET_TEST_CONTROL_PLANE", "")
 """Empty for the embedded API server."""
 CLIENT = "kube-apiserver-kubelet-client"
 """The user as whom the API server asks a node for logs."""
+SERVED_BY = Path(__file__).parent / "inside" / "control_plane.py"
+PROGRAM = "/opt/control_plane.py"
+"""Its path in the machine."""
 _PLACE = "/root/plane"
 _UNIT = "plane"
 
@@ -101,11 +104,11 @@ def begin(machine: Machine, folder: str = PROGRAMS) -> Plane:
         programs += [path for path in sorted(Path(folder).iterdir()) if path.name in _SERVED]
     for program in programs:
         hand_over(machine, program)
-    machine.put("/root/plane_program.py", (Path(__file__).parent / "plane_program.py").read_bytes())
+    machine.put(PROGRAM, SERVED_BY.read_bytes())
     machine.run("ip link add uplink type dummy; ip address add 10.77.0.1/24 dev uplink; ip link set uplink up")
     machine.run("ip route add default via 10.77.0.254 dev uplink")
     words: Sequence[str] = [_PLACE, *(["/usr/local/bin"] if folder else [])]
-    machine.run(f"systemd-run -q --unit={_UNIT} /opt/prepared/bin/python /root/plane_program.py {' '.join(words)}")
+    machine.run(f"systemd-run -q --unit={_UNIT} /opt/prepared/bin/python {PROGRAM} {' '.join(words)}")
     machine.until(f"test -s {_PLACE}/url || systemctl is-failed {_UNIT}", "a control plane serves", 600)
     if machine.tried(f"test -s {_PLACE}/url").status != 0:
         raise MachineError(f"the control plane of the machine has ended:\n{machine.journal(_UNIT)[-3000:]}")

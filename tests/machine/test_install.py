@@ -20,9 +20,9 @@ import pytest
 from tests.machine import book, plane
 from tests.machine.book import Order
 from tests.machine.conftest import KIND
+from tests.machine.inside.control_plane import NODE
 from tests.machine.machine import SHARED, Machine, machine
 from tests.machine.plane import Plane
-from tests.machine.plane_program import NODE
 from tests.machine.root import TREE, Root, export_clone, wheels
 from tests.real.pods import STAY, container, pod
 

@@ -1,6 +1,6 @@
 """Runs inside a machine: a control plane on loopback, for a node of that machine.
 
-    plane_program.py DIRECTORY [FOLDER]
+    control_plane.py DIRECTORY [FOLDER]
 
 FOLDER has a real etcd, kube-apiserver and kube-controller-manager. Without it the embedded API server serves. DIRECTORY
 gets `admin.conf`, `ca.crt`, `node.conf` of this machine's node, and `token`, with which a machine may join. `url` comes
@@ -29,6 +29,7 @@ def main() -> None:
     sys.path.insert(0, str(Path(actorlet.__file__).parent / "_floors"))
     directory = Path(sys.argv[1])
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (directory / "url").unlink(missing_ok=True)
     if len(sys.argv) > 2:
         asyncio.run(_real(directory, sys.argv[2]))
     else:

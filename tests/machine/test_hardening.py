@@ -1,7 +1,7 @@
 """What the unit of `deploy/` holds back stops nothing that a pod needs.
 
-Every pod here needs something of the host that a unit may be denied: mounts of servers on the machine itself, raw
-disks, profiles of the kernel, chains of packet rules, programs that give credentials.
+Every pod here needs something of the host that a unit may be denied. The servers that it mounts are on the machine
+itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Claims of devices (resource.k8s.io) in a cluster of a test, which is the scheduler that allocates them."""
+"""Claims of devices (resource.k8s.io) in a cluster of a test.
+
+The test is the scheduler that allocates them.
+"""
 
 from __future__ import annotations
 

@@ -64,7 +64,6 @@ AGREEMENTS_PER_AGE = 12
 """How often the time of the last agreement is written within the allowed age, without another change."""
 POD = Pod.__name__
 CLAIMS = (PersistentVolumeClaim.__name__, PersistentVolume.__name__)
-REASON = "StartedFromMemory"
 
 
 class ReadMemory(msgspec.Struct, frozen=True):
@@ -235,8 +234,10 @@ class IslandActor(Actor):
             self._tools.meters.put(ISLAND_PODS, len(pods))
             for pod in pods:
                 text = f"the API server is away, so the pod is desired from memory: as it was {age} ago"
-                self._tools.events.tell(pod_event(pod, "Warning", REASON, text))
-                self._tools.historian.tell(note_of(pod, HistoryKind.EVENT, f"{REASON}: {text}", "", self.wall_ns()))
+                self._tools.events.tell(pod_event(pod, "Warning", "StartedFromMemory", text))
+                self._tools.historian.tell(
+                    note_of(pod, HistoryKind.EVENT, f"StartedFromMemory: {text}", "", self.wall_ns())
+                )
             self.tell_tokens(TokensStarted())
         return pods
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from config.frozen_map import FrozenMap
 from runtime.device_plugins.capability import DIRECTORY as DEVICE_PLUGINS
@@ -101,12 +101,14 @@ class SimulatedAllocationFile(OnTree):
         self.tree.write(path, allocated, 0o600)
 
 
-class SimulatedClaimFile(OnTree):
-    """`runtime.state.claim_files.ClaimFile`. `root` is the agent's directory."""
+class OneStateFile(OnTree):
+    """A file whose content is opaque to the host. `root` is the agent's directory."""
+
+    name: ClassVar[str]
 
     def __init__(self, tree: FileTree, root: str) -> None:
         super().__init__(tree)
-        self._path = os.path.join(root, CLAIMS)
+        self._path = os.path.join(root, self.name)
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         return self._load(self._path, decode)
@@ -124,27 +126,16 @@ class SimulatedClaimFile(OnTree):
         self.tree.write(path, content, 0o600)
 
 
-class SimulatedIslandFile(OnTree):
-    """`runtime.state.island_file.IslandFile`. `root` is the agent's directory."""
+class SimulatedClaimFile(OneStateFile):
+    """`runtime.state.claim_files.ClaimFile`."""
 
-    def __init__(self, tree: FileTree, root: str) -> None:
-        super().__init__(tree)
-        self._path = os.path.join(root, ISLAND)
+    name = CLAIMS
 
-    def load(self, decode: Callable[[bytes], T]) -> T | None:
-        return self._load(self._path, decode)
 
-    def save(self, content: bytes) -> None:
-        return self._save(self._path, content)
+class SimulatedIslandFile(OneStateFile):
+    """`runtime.state.island_file.IslandFile`."""
 
-    @gated
-    def _load(self, path: str, decode: Callable[[bytes], T]) -> T | None:
-        return read_state(self.tree, path, decode, STATE_BYTES)
-
-    @gated
-    def _save(self, path: str, content: bytes) -> None:
-        self.tree.make_directories(directory_of(path))
-        self.tree.write(path, content, 0o600)
+    name = ISLAND
 
 
 class SimulatedShareFiles(OnTree):

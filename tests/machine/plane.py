@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from tests.machine.inside.control_plane import NODE, PORT
+from tests.machine.inside.control_plane import NODE
 from tests.machine.machine import SHARED, Machine, MachineError
 
 PROGRAMS = os.environ.get("ACTORLET_TEST_CONTROL_PLANE", "")
@@ -40,7 +40,6 @@ class Plane:
 
     machine: Machine
     token: str
-    port: int = PORT
 
     @property
     def authority(self) -> str:
@@ -86,10 +85,6 @@ class Plane:
     def say(self, name: str, script: str) -> str:
         """What a script prints in the first container of a pod."""
         return self.kubectl("exec", name, "--", "sh", "-c", script)
-
-    def away(self) -> None:
-        """Let it serve no more."""
-        self.machine.run(f"systemctl stop {_UNIT}")
 
 
 def begin(machine: Machine, folder: str = PROGRAMS) -> Plane:

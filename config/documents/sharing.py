@@ -6,7 +6,9 @@ thousands of them would keep thousands of equal texts.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from itertools import compress
+from operator import is_, is_not
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -20,7 +22,7 @@ Whoever shares serves all pods, and one pod may have 30,000 variables. Two such 
 
 
 def shared(now: T, other: T) -> T:
-    """An object equal to `now`, with the parts of `other` that are equal to its own.
+    """An object equal to `now`, with the parts of `other` that are equal to its own; `now` itself if it has them.
 
     Parts are the fields of structs, and the items of short tuples of one length; anything else is shared as a whole.
     """
@@ -29,13 +31,11 @@ def shared(now: T, other: T) -> T:
     if now == other:
         return other
     if isinstance(now, msgspec.Struct):
-        names = now.__struct_fields__
-        parts = _parts([getattr(now, name) for name in names], [getattr(other, name) for name in names])
-        return msgspec.structs.replace(now, **dict(zip(names, parts, strict=True)))
+        mine, its = msgspec.structs.astuple(now), msgspec.structs.astuple(other)
+        differing = compress(zip(now.__struct_fields__, mine, its, strict=True), map(is_not, mine, its))
+        parts = {name: part for name, one, two in differing if (part := shared(one, two)) is not one}
+        return msgspec.structs.replace(now, **parts) if parts else now
     if isinstance(now, tuple) and isinstance(other, tuple) and len(now) == len(other) <= ITEMS_AT_MOST:
-        return cast(T, tuple(_parts(now, other)))
+        items = tuple([one if one is two else shared(one, two) for one, two in zip(now, other, strict=True)])
+        return now if all(map(is_, items, now)) else cast(T, items)
     return now
-
-
-def _parts(now: Any, other: Any) -> list[Any]:
-    return [mine if mine is its else shared(mine, its) for mine, its in zip(now, other, strict=True)]

@@ -6,7 +6,7 @@ at a time. Each write takes the fields that it sets from all others, and gives t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -151,38 +151,38 @@ def after_update(managed: Managed, changes: Changes, manager: Manager, now: str)
     assert own is not None
     if own.is_same:
         return managed
-    left = without_changed(managed, changes)
-    gained = without(own.set(), NOBODYS)
-    if gained:
-        before = entry_of(left, manager)
-        others = [entry for entry in left if entry is not before]
-        fields = shared(gained) if before is None else united(before.fields, gained)
-        left = in_order(_capped([*others, Entry(manager, manager.api_version, fields, now)]))
-    return left
+    fields = own.set()
+    gained = without(fields, NOBODYS)
+    if not gained:
+        return without_changed(managed, changes)
+    before = entry_of(managed, manager)
+    left = without_changed(managed if before is None else [one for one in managed if one is not before], changes)
+    if before is None:
+        owned = shared(gained)
+    else:
+        # What he had and sets again stays his. Seldom does he set what nobody owns.
+        kept = before.fields if gained is fields else without(before.fields, fields)
+        owned = united(without(kept, own.removed), gained)
+    return in_order(_capped([*left, Entry(manager, manager.api_version, owned, now)]))
 
 
-def without_changed(managed: Managed, changes: Changes, but: Manager | None = None) -> Managed:
-    """The owners but for the fields that a write has changed or removed. `but`: who keeps all his fields."""
+def without_changed(managed: Sequence[Entry], changes: Changes) -> Managed:
+    """The owners but for the fields that a write has changed or removed."""
     left = []
     for entry in managed:
-        if entry.manager == but:
-            left.append(entry)
-            continue
         own = changes(entry.api_version)
         if own is None:
             continue
         fields = without(without(entry.fields, own.set()), own.removed)
         if fields:
             left.append(entry.with_fields(fields))
-    return managed if len(left) == len(managed) and all(map(_is, left, managed)) else tuple(left)
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
+    return tuple(left)
 
 
 def _capped(entries: list[Entry]) -> list[Entry]:
     """The oldest updates of each version become one entry while there are too many."""
+    if len(entries) <= UPDATERS_AT_MOST:
+        return entries
     updates = sorted(
         (entry for entry in entries if not entry.is_apply), key=lambda one: (one.time or "", one.manager.key)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulation.apiserver.fields.sets import key_step, value_step
+from simulation.apiserver.fields.sets import field_step, key_step, value_step
 
 
 class UntellableItemError(ValueError):
@@ -27,7 +27,7 @@ class FieldType:
     they are empty.
     """
 
-    __slots__ = ("defaults", "fields", "is_map", "items", "keys", "left_out", "others", "there")
+    __slots__ = ("_below", "defaults", "fields", "is_map", "items", "keys", "left_out", "others", "there")
 
     def __init__(
         self,
@@ -46,6 +46,17 @@ class FieldType:
         self.defaults: dict[str, Any] = {}
         self.there: dict[str, Any] = {}
         self.left_out = left_out
+        self._below: dict[str, tuple[str, FieldType]] = {}
+
+    def step_below(self, name: str) -> tuple[str, FieldType]:
+        """The step to a field of a map, and its type. Those of declared fields are kept."""
+        try:
+            return self._below[name]
+        except KeyError:
+            found = field_step(name), self.below(name)
+        if name in self.fields:
+            self._below[name] = found
+        return found
 
     def below(self, name: str) -> FieldType:
         """The type of a field of a map."""
@@ -100,8 +111,8 @@ class FieldType:
 
         They are with those that are always there, and without those that it leaves out or does not know.
         """
-        gone = self.gone(value)
-        if self.others is None:
+        gone = self.gone(value) if not all(value.values()) else []
+        if self.others is None and not value.keys() <= self.fields.keys():
             gone += [name for name in value if name not in self.fields]
         if not gone and (not self.there or self.there.keys() <= value.keys()):
             return value

@@ -136,7 +136,7 @@ class _Watch:
         self._on_event = on_event
         self._on_end = on_end
         self._waiting: deque[tuple[int, str, Any]] = deque()
-        """When it is told, what it is, and the version; or `_END` and the error.
+        """When it is told, what it is, and the event; or `_END` and the error.
 
         The first stays until it was told: as long as there is one, somebody sees to it.
         """
@@ -183,28 +183,36 @@ class _Watch:
         self._on_end(error)
 
     def _take(self, kind: str, version: Version) -> None:
-        """From the server, under its lock."""
+        """From the server, under its lock.
+
+        The version is read now: soon the parts that it shares with others are no longer at hand.
+        """
         if self._ended:
             return
         delay_ns = self._api._event_delay_ns()
         if delay_ns is None:
             self.end(ApiError(0, UNREACHABLE, LOST, self._call.verb))
         else:
-            self._put(delay_ns, kind, version)
+            self._put(delay_ns, kind, self._read(kind, version))
 
-    def _tell(self, kind: str, version: Version) -> None:
-        if self._closed:
-            return
+    def _read(self, kind: str, version: Version) -> WatchEvent[Any] | DocumentError:
         value, shape = None, self._shape
         try:
             if kind != BOOKMARK:
                 value = read_version(version if shape is None else shape(version), self._kind)
         except DocumentError as error:
-            self.end(ApiError(200, "NotUnderstood", str(error), self._call.verb))
-            return
-        self._on_event(WatchEvent(kind, value, str(version.revision)))
+            return error
+        return WatchEvent(kind, value, str(version.revision))
 
-    def _put(self, delay_ns: int, kind: str, what: Version | ApiError | None) -> None:
+    def _tell(self, event: WatchEvent[Any] | DocumentError) -> None:
+        if self._closed:
+            return
+        if isinstance(event, DocumentError):
+            self.end(ApiError(200, "NotUnderstood", str(event), self._call.verb))
+        else:
+            self._on_event(event)
+
+    def _put(self, delay_ns: int, kind: str, what: WatchEvent[Any] | DocumentError | ApiError | None) -> None:
         """Under the lock."""
         api, waiting = self._api, self._waiting
         due_ns = api._now_ns() + delay_ns
@@ -220,7 +228,7 @@ class _Watch:
             if kind is _END:
                 self._tell_end(what)
             else:
-                self._tell(kind, what)
+                self._tell(what)
             with api._lock:
                 waiting.popleft()
                 if not waiting:
@@ -258,13 +266,24 @@ class _Sent(SentCall[InProcessApi], eq=False):
         late_ns = api._link.back_ns() + fate.late_ns
         if fate.lose:
             api._later(late_ns, lambda: self.fail(ApiError(0, UNREACHABLE, LOST, call.verb)))
-        elif late_ns:
-            api._later(late_ns, lambda: self._give(done))
+            return
+        value = self._read_now(done)
+        if late_ns:
+            api._later(late_ns, lambda: self._give(done, value))
         else:
-            self._give(done)
+            self._give(done, value)
 
-    def _give(self, done: Answer) -> None:
-        """The result for the caller.
+    def _read_now(self, done: Answer) -> Any:
+        """The object in the answer, read while its parts are at hand (see `_Watch._take`). None: there is none."""
+        if not isinstance(done, ObjectAnswer) or self.call.kind is None or self.call.read is nothing:
+            return None
+        try:
+            return read_version(done.version, self.call.kind)
+        except DocumentError as error:
+            return error
+
+    def _give(self, done: Answer, value: Any) -> None:
+        """The result for the caller. `value`: the object in the answer, an error in it, or None.
 
         One object is made from JSON data without the text (see `read_version`). Other answers are parsed from the text,
         if they are read at all.
@@ -276,10 +295,10 @@ class _Sent(SentCall[InProcessApi], eq=False):
                 raise _refusal(done, call.verb)
             if isinstance(done, WatchAnswer | NodeAnswer):
                 raise ApiError(400, "BadRequest", "this request streams; open it with `watch`", call.verb)
-            if isinstance(done, ObjectAnswer) and call.kind is not None and call.read is not nothing:
-                value = read_version(done.version, call.kind)
-            else:
-                value = None if call.read is nothing else call.read(done.body())
+            if isinstance(value, DocumentError):
+                raise value
+            if value is None and call.read is not nothing:
+                value = call.read(done.body())
         except ApiError as error:
             self.answer.set_exception(error)
         except DocumentError as error:

@@ -89,7 +89,7 @@ def _said(this: Write) -> Json:
     """
     resource, value = this.call.resource, this.value
     kind = None if resource.is_defined or not isinstance(this.call.request.body, bytes) else type_of(resource)
-    return value if kind is None else without_left_out(value, kind)
+    return value if kind is None else without_left_out(value, kind, this.before)
 
 
 def _is_known(this: Write, value: Json) -> bool:

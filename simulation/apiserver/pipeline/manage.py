@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from config.caches import KIB, MIB, KeptBytes
 from simulation.apiserver.fields.comparison import Comparison, compared, compared_as_they_are
 from simulation.apiserver.fields.managers import (
+    Entry,
     Managed,
+    Manager,
     after_update,
     clears,
     differ,
@@ -21,6 +24,8 @@ from simulation.apiserver.fields.managers import (
 )
 from simulation.apiserver.fields.resets import changeable, reset
 from simulation.apiserver.fields.resources import type_of
+from simulation.apiserver.fields.sets import NONE, Fields
+from simulation.apiserver.fields.shapes import Shape, shape_of
 from simulation.apiserver.fields.types import FieldType
 from simulation.apiserver.kinds.table import ServedResource
 from simulation.apiserver.pipeline.context import Context
@@ -31,6 +36,9 @@ from simulation.apiserver.status import Json, forbidden_field, invalid, invalid_
 from simulation.apiserver.store.store import Version
 
 MANAGER_BYTES_AT_MOST = 128
+SHAPES_BYTES, SHAPE_BYTES = 2 * MIB, 16 * KIB
+PART_BYTES = 96
+"""About what a part of a shape takes, with the field that it stands for."""
 _NOTHING: Json = {}
 """An object before it is made."""
 
@@ -45,10 +53,27 @@ def manage(this: Write) -> None:
         # Nobody has owned anything, and it stays so until the first apply.
         this.managed = known
         return
-    changes = Changed(this, _NOTHING if before is None else before, this.value)
-    resource = this.call.resource
-    manager = updater(manager_of(this.call), resource.api_version, this.call.target.subresource)
-    this.managed = after_update(known, changes, manager, this.context.core.timestamp())
+    manager = updater(manager_of(this.call), this.call.resource.api_version, this.call.target.subresource)
+    now = this.context.core.timestamp()
+    if before is None and not known:
+        fields = _fields_of_new(this, kind, manager)
+        this.managed = (Entry(manager, manager.api_version, fields, now),) if fields else ()
+    else:
+        changes = Changed(this, _NOTHING if before is None else before, this.value)
+        this.managed = after_update(known, changes, manager, now)
+
+
+_of_shapes: KeptBytes[tuple[FieldType, str, str, Shape], Fields] = KeptBytes(SHAPES_BYTES, SHAPE_BYTES)
+
+
+def _fields_of_new(this: Write, kind: FieldType, manager: Manager) -> Fields:
+    """What the manager of a new object owns."""
+    key = (kind, this.call.resource.group_resource, manager.subresource, shape_of(this.value, kind))
+    try:
+        return _of_shapes[key]
+    except KeyError:
+        made = after_update((), Changed(this, _NOTHING, this.value), manager, "")
+    return _of_shapes.keep(key, made[0].fields if made else NONE, PART_BYTES * len(key[-1]))
 
 
 def _known(this: Write) -> Managed:

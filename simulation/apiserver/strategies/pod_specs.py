@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from operator import is_
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -103,7 +104,7 @@ def causes_of_spec(spec: Json) -> tuple[Cause, ...]:
 
 def on_node(spec: Json, node: str) -> Json:
     """The spec of a pod that is bound to that node. It shares its parts with the spec before."""
-    bound = {**spec, "nodeName": node}
+    bound = {**spec, "nodeName": intern(node)}
     text = _encode(bound)
     try:
         return _specs[text]

@@ -46,6 +46,12 @@ def test_equal_objects_become_one():
     assert shared(second, first) is first
 
 
+def test_an_object_that_has_all_common_parts_stays_itself():
+    first = pod("token-1")
+    second = shared(pod("token-2"), first)
+    assert shared(second, first) is second
+
+
 def test_equal_parts_become_one_however_deep_they_are():
     first, second = pod("token-1"), pod("token-2")
     result = shared(second, first)

@@ -22,15 +22,16 @@ Whoever shares serves all pods, and one pod may have 30,000 variables. Two such 
 
 
 def shared(now: T, other: T) -> T:
-    """An object equal to `now`, with the parts of `other` that are equal to its own; `now` itself if it has them.
+    """An object equal to `now`, with the parts of `other` that are equal to its own.
 
-    Parts are the fields of structs, and the items of short tuples of one length; anything else is shared as a whole.
+    It is `now` itself if that has them already. Parts are the fields of structs, and the items of short tuples of one
+    length; anything else is shared as a whole.
     """
     if type(now) is not type(other):
         return now
     if now == other:
         return other
-    if isinstance(now, msgspec.Struct):
+    if isinstance(now, msgspec.Struct) and isinstance(other, msgspec.Struct):
         mine, its = msgspec.structs.astuple(now), msgspec.structs.astuple(other)
         differing = compress(zip(now.__struct_fields__, mine, its, strict=True), map(is_not, mine, its))
         parts = {name: part for name, one, two in differing if (part := shared(one, two)) is not one}

@@ -274,7 +274,10 @@ class _Sent(SentCall[InProcessApi], eq=False):
             self._give(done, value)
 
     def _read_now(self, done: Answer) -> Any:
-        """The object in the answer, read while its parts are at hand (see `_Watch._take`). None: there is none."""
+        """The object in the answer, read while its parts are at hand (see `_Watch._take`).
+
+        None: it has none.
+        """
         if not isinstance(done, ObjectAnswer) or self.call.kind is None or self.call.read is nothing:
             return None
         try:

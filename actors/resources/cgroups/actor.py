@@ -361,9 +361,9 @@ class CgroupActor(Actor):
     def _tiers(self) -> Mapping[QosClass, CgroupLimits]:
         guaranteed, burstable = self._book.sum_of(QosClass.GUARANTEED), self._book.sum_of(QosClass.BURSTABLE)
         rules, meters, of_all = self._plan.rules, self._tools.meters, self._enforced.get(PODS)
-        if rules.keeps_memory:
-            meters.put(names.MEMORY_KEPT, guaranteed.memory_bytes)
-            meters.put(names.MEMORY_KEPT_AT_BEST, burstable.memory_bytes)
+        if rules.keeps_memory is not None:
+            meters.put(names.MEMORY_KEPT, guaranteed.memory_bytes if rules.keeps_memory else 0)
+            meters.put(names.MEMORY_KEPT_AT_BEST, burstable.memory_bytes if rules.keeps_memory else 0)
         return tier_limits(guaranteed, burstable, rules, (of_all.memory_bytes or 0) if of_all is not None else 0)
 
     @handles(LimitsWritten)

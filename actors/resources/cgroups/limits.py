@@ -28,15 +28,16 @@ class CgroupRules(msgspec.Struct, frozen=True):
 
     `pids_limit`: of a pod, -1 for none. `page_sizes`: of huge pages, in bytes.
 
-    `keeps_memory`: requested memory is protected (MemoryQoS with TieredReservation). `held_back`: the percentage of
-    the memory requested by better classes that lower classes cannot use; None: nothing (QOSReserved).
+    `keeps_memory`: whether requested memory is protected, by the policy of MemoryQoS; None: that gate is off.
+    `held_back`: the percentage of the memory requested by better classes that lower classes cannot use; None: nothing
+    (QOSReserved).
     """
 
     cpu_quota: bool = True
     cpu_period_us: int = DEFAULT_PERIOD_US
     pids_limit: int = -1
     page_sizes: tuple[int, ...] = ()
-    keeps_memory: bool = False
+    keeps_memory: bool | None = None
     held_back: int | None = None
 
 
@@ -104,39 +105,45 @@ def tier_limits(
     Burstable pods weigh the sum of their requests, best-effort pods the minimum. Guaranteed pods carry their own
     weights: their tier is the cgroup of all pods. Huge pages are counted by pod. `memory_bytes`: what all pods may
     have; 0: not known.
+
+    The cgroup of all pods protects what its tiers protect, since the kernel gives a cgroup no more protection than
+    its parent has. A policy that protects nothing takes away what another one has left.
     """
     every_page = FrozenMap(dict.fromkeys(rules.page_sizes, -1))
-    keeps = rules.keeps_memory
-    top = CgroupLimits(
-        memory_min_bytes=guaranteed.memory_bytes if keeps else None,
-        memory_low_bytes=burstable.memory_bytes if keeps else None,
-    )
+    kept = requested = None
+    if rules.keeps_memory is not None:
+        requested = burstable.memory_bytes if rules.keeps_memory else 0
+        kept = guaranteed.memory_bytes + requested if rules.keeps_memory else 0
     middle = low = None
     if rules.held_back is not None and memory_bytes:
         middle = max(0, memory_bytes - guaranteed.memory_bytes * rules.held_back // 100)
         low = max(0, middle - burstable.memory_bytes * rules.held_back // 100)
     return {
-        QosClass.GUARANTEED: top,
+        QosClass.GUARANTEED: CgroupLimits(memory_min_bytes=kept, memory_low_bytes=requested),
         QosClass.BURSTABLE: CgroupLimits(
             cpu_shares=cpu_shares(burstable.milli_cpu),
             memory_bytes=middle,
-            memory_low_bytes=burstable.memory_bytes if keeps else None,
+            memory_low_bytes=requested,
             huge_pages=every_page,
         ),
         QosClass.BEST_EFFORT: CgroupLimits(cpu_shares=MINIMUM_SHARES, memory_bytes=low, huge_pages=every_page),
     }
 
 
-def reserved_limits(reserved: Mapping[str, str], *, compressible_only: bool = False) -> CgroupLimits:
+def reserved_limits(
+    reserved: Mapping[str, str], *, compressible_only: bool = False, keeps_memory: bool = False
+) -> CgroupLimits:
     """The limits of a cgroup reserved for the system or the agent.
 
-    `compressible_only`: no limit that can kill.
+    `compressible_only`: no limit that can kill. `keeps_memory`: its memory is also protected (MemoryQoS).
     """
     kept = read_amounts(reserved)
     memory, pids = kept.get(MEMORY), kept.get(PID)
+    memory_bytes = None if memory is None or compressible_only else memory // NANOS
     return CgroupLimits(
         cpu_shares=cpu_shares(_milli(kept[CPU])) if CPU in kept else None,
-        memory_bytes=None if memory is None or compressible_only else memory // NANOS,
+        memory_bytes=memory_bytes,
+        memory_min_bytes=memory_bytes if keeps_memory else None,
         pids=None if pids is None or compressible_only else pids // NANOS,
     )
 

@@ -78,7 +78,9 @@ class CgroupPlan(msgspec.Struct, frozen=True):
         ):
             for value in (what, what + COMPRESSIBLE):
                 if value in self.enforced:
-                    limits = reserved_limits(amounts, compressible_only=value != what)
+                    limits = reserved_limits(
+                        amounts, compressible_only=value != what, keeps_memory=self.rules.keeps_memory is not None
+                    )
                     found.append(Enforcement(value, words_of(cgroup, driver), limits, exists=True))
         return tuple(found)
 
@@ -95,7 +97,7 @@ def cgroup_plan(
     """The plan of a node. `version`: the cgroup version of the machine."""
     system, kube = reserved_amounts(configuration)
     percent = configuration.qos_reserved.get("memory", "").removesuffix("%")
-    qos = gates.enabled("MemoryQoS") and version == 2 and configuration.memory_reservation_policy == TIERED
+    keeps = configuration.memory_reservation_policy == TIERED if gates.enabled("MemoryQoS") and version == 2 else None
     return CgroupPlan(
         node=node,
         root=configuration.cgroup_root or "/",
@@ -106,7 +108,7 @@ def cgroup_plan(
             cpu_period_us=configuration.cpu_cfs_quota_period // MICROSECOND_NS,
             pids_limit=configuration.pod_pids_limit or -1,
             page_sizes=page_sizes,
-            keeps_memory=qos,
+            keeps_memory=keeps,
             held_back=int(percent) if percent and gates.enabled("QOSReserved") else None,
         ),
         enforced=tuple(each for each in configuration.enforce_node_allocatable if each != "none"),

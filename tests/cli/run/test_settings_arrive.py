@@ -117,6 +117,24 @@ def test_cpu_quota_is_switched_off_and_its_period_chosen_for_containers_and_pods
     assert (of_pods.cpu_quota, of_pods.cpu_period_us) == (False, 50_000)
 
 
+@pytest.mark.parametrize(
+    ("body", "version", "expected"),
+    [
+        ("memoryReservationPolicy: None", 2, None),
+        ("featureGates: {MemoryQoS: true}", 2, False),
+        ("featureGates: {MemoryQoS: true}\nmemoryReservationPolicy: TieredReservation", 2, True),
+        ("featureGates: {MemoryQoS: true}\nmemoryReservationPolicy: TieredReservation", 1, None),
+    ],
+)
+# (spec 10.3.9)
+def test_memory_is_protected_by_gate_policy_and_cgroup_version(body: str, version: int, expected: bool | None) -> None:
+    body += "\nenforceNodeAllocatable: [pods, kube-reserved]\nkubeReserved: {memory: 1Gi}\nkubeReservedCgroup: /kube"
+    planned = cgroup_plan("n", configured(body), start(body).gates, version=version)
+    assert planned.rules.keeps_memory is expected
+    reserved = planned.enforcements({"cpu": "4", "memory": "4Gi"}, "cgroupfs")[-1]
+    assert reserved.limits.memory_min_bytes == (None if expected is None else 2**30)
+
+
 def test_the_content_of_a_pods_volumes_is_bounded_as_a_flag_says() -> None:
     given = load_kubelet_configuration(parse_flags(["--pod-volume-content-bytes=5000"]), None)
     assert plan_of(given, MACHINE, "/root", "containerd").pod_volume_content_bytes == 5000

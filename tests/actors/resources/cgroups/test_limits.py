@@ -137,10 +137,18 @@ def test_10_3_memory_is_kept_for_pods_by_their_class(resources: Any, kept: tuple
     assert (limits.memory_min_bytes, limits.memory_low_bytes) == kept
 
 
-def test_10_3_memory_is_kept_for_tiers_as_for_all_pods_in_them() -> None:
-    tiers = tier_limits(TierDemand(0, 2 * GI), TierDemand(0, GI), CgroupRules(keeps_memory=True))
-    assert (tiers[QosClass.GUARANTEED].memory_min_bytes, tiers[QosClass.GUARANTEED].memory_low_bytes) == (2 * GI, GI)
-    assert tiers[QosClass.BURSTABLE].memory_low_bytes == GI
+@pytest.mark.parametrize(
+    ("keeps", "of_all", "of_burstable"), [(None, (None, None), None), (False, (0, 0), 0), (True, (3 * GI, GI), GI)]
+)
+def test_10_3_memory_is_kept_for_tiers_as_for_all_pods_in_them_or_given_back(
+    keeps: bool | None, of_all: tuple[int | None, int | None], of_burstable: int | None
+) -> None:
+    tiers = tier_limits(TierDemand(0, 2 * GI), TierDemand(0, GI), CgroupRules(keeps_memory=keeps))
+    assert (tiers[QosClass.GUARANTEED].memory_min_bytes, tiers[QosClass.GUARANTEED].memory_low_bytes) == of_all
+    assert (tiers[QosClass.BURSTABLE].memory_min_bytes, tiers[QosClass.BURSTABLE].memory_low_bytes) == (
+        None,
+        of_burstable,
+    )
 
 
 def test_a_demand_added_and_taken_off_is_what_it_was() -> None:
@@ -160,6 +168,8 @@ def test_a_demand_added_and_taken_off_is_what_it_was() -> None:
 def test_10_5_reserved_resources_become_limits(compressible: bool, expected: CgroupLimits) -> None:
     amounts = {"cpu": "500m", "memory": "1Gi", "pid": "100", "ephemeral-storage": "1Gi"}
     assert reserved_limits(amounts, compressible_only=compressible) == expected
+    kept = reserved_limits(amounts, compressible_only=compressible, keeps_memory=True)
+    assert kept.memory_min_bytes == expected.memory_bytes
     assert reserved_limits({}) == CgroupLimits()
 
 

@@ -456,6 +456,10 @@ class ListDesiredPods(Message, frozen=True):
     """Edge -> SyncLoopActor (ask): every pod of a source, as that has it, as `tuple[Pod, ...]`."""
 
 
+class ListAwaitedSources(Message, frozen=True):
+    """Edge -> SyncLoopActor (ask): the sources that have not told their pods yet, as `frozenset[str]`."""
+
+
 class SourceProblem(msgspec.Struct, frozen=True):
     """Something that a source could not use.
 

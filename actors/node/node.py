@@ -39,6 +39,7 @@ from actors.messages.manifests import (
 )
 from actors.messages.node import TellConditions
 from actors.messages.pods import (
+    ListAwaitedSources,
     ListDesiredPods,
     ListEvents,
     ListPods,
@@ -150,6 +151,11 @@ class NodeAgent:
         uids = {pod.metadata.uid for pod in seen}
         unseen = (pod for pod in self._ask("sync-loop", ListDesiredPods(), nothing) if pod.metadata.uid not in uids)
         return tuple(sorted((*seen, *unseen), key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
+
+    def pods_are_told(self) -> bool:
+        """Whether each source has told its pods. Before that, `every_pod` may lack pods that run."""
+        unknown: frozenset[str] | None = None
+        return self._ask("sync-loop", ListAwaitedSources(), unknown) == frozenset()
 
     def events(self) -> tuple[RecordedEvent, ...]:
         """The latest events, oldest first."""

@@ -29,6 +29,11 @@ from runtime.pod_resources.capability import (
     PodHoldings,
 )
 
+PATIENCE_NS = 60_000_000_000
+"""How long to wait for sources that have not told their pods.
+
+After that, a node without an API server tells its static pods.
+"""
 NO_POD_SHARES = PodShares()
 NO_POD_DEVICES: PodDevices = FrozenMap()
 NO_DEVICES: Mapping[str, Sequence[Device]] = {}
@@ -39,6 +44,7 @@ class NodePodResources:
 
     def __init__(self, node: NodeAgent) -> None:
         self._node = node
+        self._patient_until_ns = node.system.dispatcher.now_ns() + PATIENCE_NS
 
     @property
     def lists_active_pods(self) -> bool:
@@ -53,6 +59,9 @@ class NodePodResources:
         return _held(shares.allocatable, healthy)
 
     def pods(self, *, active: bool) -> tuple[PodHoldings, ...] | None:
+        is_patient = self._node.system.dispatcher.now_ns() < self._patient_until_ns
+        if is_patient and not self._node.pods_are_told():
+            return None
         pods, shares, claims = self._node.every_pod(), self._node.shares(), self._node.claims()
         if pods is None or shares is None:
             return None

@@ -19,6 +19,7 @@ from actors.messages.history import HistorianStarted
 from actors.messages.pods import (
     AnnounceYourself,
     CollectorStarted,
+    ListAwaitedSources,
     ListDesiredPods,
     PlegStarted,
     PodWorkerStarted,
@@ -97,6 +98,11 @@ class Partners:
     def list_desired_pods(self, _: ListDesiredPods) -> tuple[Pod, ...]:
         """Work: all pods."""
         return tuple(each.pod for each in self._state.entries.values() if each.pod is not None)
+
+    @handles(ListAwaitedSources)
+    def list_awaited_sources(self, _: ListAwaitedSources) -> frozenset[str]:
+        """Work: constant."""
+        return self._state.sources - self._state.ready
 
     # --- what workers say of the end of their pods ------------------------------------------------------------------
 

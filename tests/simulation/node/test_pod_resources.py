@@ -10,6 +10,7 @@ import pytest
 from actors.node.pod_resources import NodePodResources
 from config.kubelet.feature_gates import FeatureGates
 from runtime.pod_resources.capability import Holdings, MemoryOnNodes, PodHoldings
+from tests.simulation.node.test_api_server import Cluster
 from tests.simulation.node.test_shares import MACHINE, STATIC, node, pinned
 from tests.simulation.node.worlds import SECOND, World, container, manifest
 
@@ -90,3 +91,27 @@ def test_nothing_is_claimed_before_the_book_is_read() -> None:
     source = NodePodResources(world.node.node)
     assert source.pods(active=True) is None
     assert source.allocatable() is None
+
+
+def test_pods_are_not_told_after_a_restart_before_the_api_server_has_answered_or_a_minute_is_over() -> None:
+    cluster = Cluster()
+    cluster.create("a")
+    cluster.until(lambda: cluster.phases() == {"a": "Running"})
+
+    def after_a_restart(*seconds: int) -> list[list[str] | None]:
+        cluster.node.kill()
+        cluster.node.restart_agent()
+        source = NodePodResources(cluster.node.node)
+        found: list[list[str] | None] = []
+        for each in seconds:
+            cluster.run(each * SECOND)
+            pods = source.pods(active=True)
+            found.append(None if pods is None else [pod.name for pod in pods])
+        return found
+
+    assert after_a_restart(2) == [["a"]]
+    cluster.api.hangs = lambda _: True
+    assert after_a_restart(2, 57, 2) == [None, None, []]
+    assert after_a_restart(58) == [None]
+    cluster.api.hangs = None
+    cluster.until(lambda: NodePodResources(cluster.node.node).pods(active=True) is not None)

@@ -94,7 +94,8 @@ class GrpcHealth:
         self._on_news, self._on_end = on_news, on_end
         self._closed = threading.Event()
         self._socket = socket
-        self._call = socket.follow(HEALTH, health_messages.NodeWatchResourcesRequest())
+        # A call that fails while the driver begins would be explained by another connection to its socket.
+        self._call = socket.follow(HEALTH, health_messages.NodeWatchResourcesRequest(), wait_for_ready=True)
         threading.Thread(target=self._read, name="dra-health", daemon=True).start()
 
     def close(self) -> None:

@@ -92,13 +92,14 @@ class PluginSocket:
             raise PluginError(StatusCode.CANCELLED, "the connection was closed", method) from None
         return found
 
-    def follow(self, path: str, request: WireMessage) -> Any:
+    def follow(self, path: str, request: WireMessage, *, wait_for_ready: bool = False) -> Any:
         """Begin a call with a series of answers, and no deadline: gRPC's call, an iterator of bytes.
 
         The iterator raises gRPC's error (`error` explains it). Raises PluginError on a closed connection.
+        `wait_for_ready`: a plugin that does not take connections yet is waited for.
         """
         try:
-            return self._channel.unary_stream(path)(request.SerializeToString())
+            return self._channel.unary_stream(path)(request.SerializeToString(), wait_for_ready=wait_for_ready)
         except ValueError:
             raise PluginError(StatusCode.CANCELLED, "the connection was closed", path.rpartition("/")[2]) from None
 

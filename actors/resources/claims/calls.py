@@ -1,6 +1,7 @@
 """A part of `ResourceClaimsActor`: its calls to drivers, several claims in each.
 
 A driver has at most `AT_ONCE` calls under way, of up to `BATCH` claims. What comes meanwhile goes with the next one.
+A call to prepare claims has those of one pod: a driver that fails it, or takes long, costs that pod alone.
 Calls run on a lane with the driver as key: a driver that hangs costs its own claims, and holds up no other.
 """
 
@@ -15,7 +16,7 @@ from runtime.dra.capability import ClaimRef, DraDrivers, Prepared
 SECOND_NS = 1_000_000_000
 CALL_NS = 60 * SECOND_NS
 """For a call that does not keep its own deadline, which is shorter."""
-AT_ONCE = 4
+AT_ONCE = 8
 BATCH = 64
 PREPARE, UNPREPARE = "NodePrepareResources", "NodeUnprepareResources"
 
@@ -46,27 +47,27 @@ class DriverCalls:
         self._actor = actor
         self._drivers = drivers
         self._on_answer = on_answer
-        self._waiting: dict[str, dict[ClaimRef, str]] = {}
-        """Driver -> claim -> method, in the order in which they came."""
+        self._waiting: dict[str, dict[ClaimRef, tuple[str, str]]] = {}
+        """Driver -> claim -> method and pod, in the order in which they came."""
         self._under_way: dict[str, int] = {}
 
-    def ask(self, driver: str, method: str, claim: ClaimRef) -> None:
-        """Call the driver for this claim, together with what else comes in this turn."""
+    def ask(self, driver: str, method: str, claim: ClaimRef, pod: str = "") -> None:
+        """Call the driver for this claim, together with what else comes in this turn for the same pod."""
         waiting = self._waiting.setdefault(driver, {})
         if not waiting:
             self._actor.ref.tell(SendCalls(driver))
-        waiting[claim] = method
+        waiting[claim] = (method, pod)
 
     @handles(SendCalls)
     def send(self, message: SendCalls) -> None:
         """Work: the claims of one call."""
         driver = message.driver
         while (waiting := self._waiting.get(driver)) and self._under_way.get(driver, 0) < AT_ONCE:
-            method = next(iter(waiting.values()))
-            batch = [claim for claim, its in waiting.items() if its == method][:BATCH]
+            first = next(iter(waiting.values()))
+            batch = [claim for claim, each in waiting.items() if each == first][:BATCH]
             for claim in batch:
                 del waiting[claim]
-            self._call(driver, method, tuple(batch))
+            self._call(driver, first[0], tuple(batch))
         if not self._waiting.get(driver):
             self._waiting.pop(driver, None)
 

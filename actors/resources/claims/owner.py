@@ -474,7 +474,7 @@ class ResourceClaimsActor(Actor):
         self._advance(life, Called())
         self._answers[life.ref.uid] = {}
         for driver in drivers:
-            self.calls.ask(driver, method, life.ref)
+            self.calls.ask(driver, method, life.ref, min(life.pods, default=""))
         if not drivers:
             self._advance(self._lives[life.ref.uid], PreparedBy(FrozenMap()) if method == PREPARE else _ALL_DONE)
             self._tell_pods()

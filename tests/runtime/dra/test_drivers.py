@@ -83,6 +83,19 @@ def test_health_comes_as_the_driver_tells_it_and_ends_with_it(sample: SampleDriv
     assert isinstance(news.get(timeout=PATIENCE_S), str)
 
 
+def test_health_of_a_driver_that_registers_before_it_listens_comes_without_another_attempt(
+    sample: SampleDriver,
+) -> None:
+    news: Queue[Any] = Queue()
+    root, said = sample.registration.parents[1], DeviceHealth("pool", "gpu-0", Health.HEALTHY, 7, 5 * 10**9)
+    sample.stop()
+    watching = GrpcDraDriver(str(sample.path), "v1.DRAPlugin").watch_health(news.put, news.put)
+    with SampleDriver(root, devices=lambda _: (DEVICE,)) as again:
+        again.say_health(said)
+        assert news.get(timeout=PATIENCE_S) == (said,)
+        watching.close()
+
+
 # (spec 10.12.3)
 def test_a_connection_that_breaks_is_told_and_so_is_the_next_one(sample: SampleDriver) -> None:
     told: Queue[bool] = Queue()

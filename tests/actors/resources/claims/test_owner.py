@@ -136,6 +136,20 @@ def ready(answer: Any) -> bool:
     return answer.claims is not None
 
 
+def test_a_driver_is_called_for_each_pod_by_itself() -> None:
+    scene = Scene()
+    driver = scene.driver()
+    wanted = {"p": ("a", "c"), "q": ("b",), "r": ("d",)}
+    for uid, names in wanted.items():
+        for name in names:
+            scene.allocates(name, "one", users=(uid,))
+        needed = tuple(NeededClaim(each, own=False) for each in names)
+        scene.owner.tell(PrepareClaims(scene.worker(uid)[0], PodWithClaims(uid, "default", "web", needed), anew=True))
+    scene.go(1)
+    assert all(ready(scene.last(uid)) for uid in wanted)
+    assert sorted(driver.calls) == [(PREPARE, ("uid-a", "uid-c")), (PREPARE, ("uid-b",)), (PREPARE, ("uid-d",))]
+
+
 # (spec 10.12.1, 10.12.2)
 def test_claims_are_prepared_together_and_unprepared_once_by_the_last_pod() -> None:
     scene = Scene()

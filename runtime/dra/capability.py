@@ -119,7 +119,7 @@ class DraDriver(Protocol):
         """
 
     def close(self) -> None:
-        """Give up the connection."""
+        """Give up the connection, once no call to prepare or unprepare is under way."""
 
 
 class DraDrivers(Protocol):

@@ -46,6 +46,9 @@ class GrpcDraDriver:
         self._service = SERVICES[service]
         self._asked = asked
         self._socket = PluginSocket(endpoint)
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self._is_over = False
 
     def connect(self) -> None:
         self._socket.dial(DIAL_NS)
@@ -69,16 +72,27 @@ class GrpcDraDriver:
         return self._socket.watch(on_change)
 
     def close(self) -> None:
-        self._socket.close()
+        with self._lock:
+            self._is_over = True
+            is_at_rest = not self._under_way
+        if is_at_rest:
+            self._socket.close()
 
     def _ask(self, method: str, request: Any, answer: Any) -> Any:
         path, began_ns, code = f"{self._service}/{method}", time.monotonic_ns(), OK
+        with self._lock:
+            self._under_way += 1
         try:
             return self._socket.ask(path, request, answer, timeout_ns=CALL_NS)
         except PluginError as failure:
             code = failure.code.name
             raise
         finally:
+            with self._lock:
+                self._under_way -= 1
+                is_last = self._is_over and not self._under_way
+            if is_last:
+                self._socket.close()
             self._asked(path, code, time.monotonic_ns() - began_ns)
 
 

@@ -30,21 +30,23 @@ class RegisteredDrivers:
         # A fresh connection even at the same socket: another version of the driver may be behind it now.
         driver = self._connect(name, endpoint, service)
         with self._lock:
-            others = [each for each in self._drivers.get(name, ()) if each.endpoint != endpoint]
-            self._drivers[name] = [*others, driver]
+            before = self._drivers.get(name, [])
+            self._drivers[name] = [*(each for each in before if each.endpoint != endpoint), driver]
             self._registered += 1
             self._numbers = {each: self._numbers[each] for each in self._all() if each in self._numbers}
             self._numbers[driver] = self._registered
-        # An old connection is not closed: a call may be on its way there. It goes with the last of them.
+        _close(before, endpoint)
         return driver
 
     def unregister(self, name: str, endpoint: str) -> None:
         with self._lock:
-            left = [each for each in self._drivers.get(name, ()) if each.endpoint != endpoint]
+            before = self._drivers.get(name, [])
+            left = [each for each in before if each.endpoint != endpoint]
             if left:
                 self._drivers[name] = left
             else:
                 self._drivers.pop(name, None)
+        _close(before, endpoint)
 
     def find(self, name: str) -> DraDriver | None:
         with self._lock:
@@ -68,3 +70,10 @@ class RegisteredDrivers:
     def names(self) -> tuple[str, ...]:
         with self._lock:
             return tuple(sorted(self._drivers))
+
+
+def _close(drivers: list[DraDriver], endpoint: str) -> None:
+    """An old connection that stays would connect to the next driver at that socket."""
+    for each in drivers:
+        if each.endpoint == endpoint:
+            each.close()

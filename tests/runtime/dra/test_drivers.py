@@ -128,6 +128,20 @@ def test_the_newest_of_two_sockets_counts_and_the_older_one_when_that_goes(tmp_p
     assert drivers.names() == ()
 
 
+@pytest.mark.parametrize("again", [True, False])
+def test_the_connection_of_an_old_registration_is_closed_after_its_last_call(sample: SampleDriver, again: bool) -> None:
+    drivers = grpc_drivers()
+    old = drivers.register("one", str(sample.path), "v1.DRAPlugin")
+    assert old.prepare((A,)) == {"uid-a": Prepared((DEVICE,))}
+    if again:
+        drivers.register("one", str(sample.path), "v1.DRAPlugin")
+    else:
+        drivers.unregister("one", str(sample.path))
+    with pytest.raises(PluginError, match="the connection was closed"):
+        old.prepare((A,))
+    assert (drivers.find("one") is not None) is again
+
+
 def test_an_answer_for_a_claim_that_nobody_asked_for_is_refused() -> None:
     with pytest.raises(PluginError, match="NodePrepareResources returned result for unknown claim UID uid-b"):
         prepared_in(prepared_message({"uid-b": Prepared()}), (A,))

@@ -87,12 +87,18 @@ def choose_cpus(
     chosen = _near_first(machine, rules, free, wanted, near)
     if isinstance(chosen, Rejected) or not rules.full_cores or _are_whole_cores(machine, chosen):
         return chosen
-    # Threads whose sibling is reserved, or was left on another node, are passed over.
+    # Threads whose sibling is reserved, or was left on another node, are passed over. Then so are cores with an offline
+    # CPU: one of them leaves an odd rest, which splits another core. No CPU is farther away for that.
     whole = _whole_cores(machine, free)
-    again = _near_first(machine, rules, whole, wanted, near)
-    if not isinstance(again, Rejected) and _are_whole_cores(machine, again):
-        return again
-    return _too_few_cores(machine, len(whole), wanted)
+    full = _whole_cores(machine, free, at_least=threads_of_core(machine))
+    aligned = whole & _cpus_near(machine, rules, near) if near is not None else NO_CPUS
+    for some in (whole, full):
+        again = _near_first(machine, rules, some, wanted, near)
+        if isinstance(again, Rejected) or not _are_whole_cores(machine, again):
+            continue
+        if len(again & aligned) >= min(wanted, len(aligned)):
+            return again
+    return _too_few_cores(machine, len(full), wanted)
 
 
 def _near_first(
@@ -149,8 +155,9 @@ def _too_few_cores(machine: MachineTopology, available: int, wanted: int) -> Rej
     )
 
 
-def _whole_cores(machine: MachineTopology, free: frozenset[int]) -> frozenset[int]:
-    return NO_CPUS.union(*(core for core in machine.by_core.values() if core <= free))
+def _whole_cores(machine: MachineTopology, free: frozenset[int], *, at_least: int = 1) -> frozenset[int]:
+    """The free CPUs of cores that are all free, and have at least so many CPUs online."""
+    return NO_CPUS.union(*(core for core in machine.by_core.values() if len(core) >= at_least and core <= free))
 
 
 def _are_whole_cores(machine: MachineTopology, cpus: frozenset[int]) -> bool:

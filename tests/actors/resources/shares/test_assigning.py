@@ -147,6 +147,25 @@ def test_only_whole_cores_are_given_if_asked_for() -> None:
     assert isinstance(assign(machine, NO_SHARES, pod(box("a", "8")), rules), Rejected)
 
 
+@pytest.mark.parametrize(
+    ("machine", "wanted", "taken"),
+    [
+        ("1x4x2 offline=6", "2", "1,5"),  # CPU 2 is alone
+        ("1x4x2 offline=6", "4", "1,3,5,7"),
+        ("1x4x2 offline=5,6", "2", "1-2"),  # two that are alone split no core
+        ("1x4x2 offline=5,6", "4", "1-3,7"),
+        ("2x2x4 offline=8", "4", "1,5,9,13"),  # three CPUs of a core, of which one is reserved
+        ("2x2x4 offline=8", "8", "2-3,6-7,10-11,14-15"),
+        ("1x8x2 nodes=2 offline=5,11-12", "6", "4,6-7,13-15"),  # with both that are alone
+        ("2x4x2 offline=13", "6", "1-3,9-11"),  # on one NUMA node: on the other are too few cores of full size
+    ],
+)
+# (spec 10.8.5)
+def test_whole_cores_are_given_beside_cores_with_an_offline_cpu(machine: str, wanted: str, taken: str) -> None:
+    rules = ShareRules(CpuRules(frozenset({0}), full_cores=True), topology=SINGLE)
+    assert given(assign(topology_of(machine), NO_SHARES, pod(box("a", wanted)), rules)) == {"a": taken}
+
+
 # (spec 10.9.1)
 def test_memory_that_fits_on_no_node_is_on_a_group_that_stays_closed_for_others() -> None:
     machine = topology_of("2x4x1 memory=4Gi")

@@ -1,4 +1,4 @@
-"""`python -m tools.share_cases JUDGE [--cases N] [--first SEED] [--pod-level] [--keep FILE]`."""
+"""`python -m tools.share_cases JUDGE`: asks the judge and this agent, and counts their differences."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=1000, help="sequences of pods; each has 4 to 12 questions")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--pod-level", action="store_true", help="with pod-level resources")
+    parser.add_argument("--mended", action="store_true", help="the judge has the mends that the page lists")
     parser.add_argument("--keep", help="write the cases with the judge's answers to this file (xz)")
     options = parser.parse_args()
     kinds: Counter[str] = Counter()
@@ -52,7 +53,7 @@ def main() -> None:
             seeds, cases, ask(options.judge, cases, pod_level=options.pod_level), strict=True
         ):
             ours = answers(case, pod_level=options.pod_level)
-            different = first_difference(case, theirs, ours)
+            different = first_difference(case, theirs, ours, mended=options.mended)
             questions += len(ours) if different is None else different[0] + 1
             if different is not None:
                 kinds[different[1]] += 1

@@ -16,16 +16,20 @@ Result = dict[str, Any]
 FULL_CORES, DISTRIBUTE = "full-pcpus-only", "distribute-cpus-across-numa"
 AFFINITY = "TopologyAffinityError"
 VIOLATES = "preferred hint violates NUMA node allocation"
+NOT_EXTENDED = "failed to find NUMA nodes to extend the current topology hint"
 OVERWRITTEN_FROM = 4
 """From this number of NUMA nodes on, the judge's list of the best set is overwritten by the next one."""
 
 
-def first_difference(case: Case, theirs: Result, ours: list[Result]) -> tuple[int, str] | None:
-    """The operation, and the kind of difference. None if all is the same."""
+def first_difference(case: Case, theirs: Result, ours: list[Result], *, mended: bool = False) -> tuple[int, str] | None:
+    """The operation, and the kind of difference. None if all is the same.
+
+    `mended`: the judge decides as we do in all rows of the table but that of `full-pcpus-only`.
+    """
     results = [_tidy(each) for each in theirs.get("results") or ()]
     for index, (one, other) in enumerate(zip(results, ours, strict=False)):
         if one != other:
-            reason = _reason(case, index, one, other)
+            reason = _reason_if_mended(case, one, other) if mended else _reason(case, index, one, other)
             return index, f"meant: {reason}" if reason else f"NOT MEANT: {_kind(case, index, one, other)}"
     if len(results) < len(ours):
         what = "hangs" if theirs.get("hang") else f"panics: {theirs.get('panic')}" if theirs.get("panic") else "refuses"
@@ -54,12 +58,22 @@ def _reason(case: Case, index: int, theirs: Result, ours: Result) -> str:
         return "a core is split in spite of full-pcpus-only"
     if any(VIOLATES in each.get("message", "") for each in (theirs, ours)) or _mixes_groups(theirs):
         return "memory on some nodes of a group"
+    if NOT_EXTENDED in theirs.get("message", "") and _has_groups(ours):
+        return "memory on some nodes of a group"
     if case["topologyScope"] == "pod" and ours.get("reason") == AFFINITY and case["memoryPolicy"] == "Static":
         return "memory of a pod that fits nowhere as a whole"
     if case["memoryPolicy"] == "Static" and _has_part_without_own(case, index):
         return "pod-level resources, and a container without its own"
     if DISTRIBUTE in options and len(machine_of(case).by_node) > OVERWRITTEN_FROM:
         return "the best set of nodes is overwritten"
+    return ""
+
+
+def _reason_if_mended(case: Case, theirs: Result, ours: Result) -> str:
+    """The reason, or empty. Where both refuse the pod, the judge may have split a core before, unseen."""
+    refused = not theirs["admit"] and not ours["admit"]
+    if FULL_CORES in case["cpuOptions"] and (_splits_a_core(case, theirs) or (refused and _is_reserved_in_part(case))):
+        return "a core is split in spite of full-pcpus-only"
     return ""
 
 
@@ -90,6 +104,10 @@ def _mixes_groups(theirs: Result) -> bool:
     seen: list[set[str]] = [set(key.strip("[]").split()) for key in theirs.get("free", {})]
     seen += [set(map(str, block["numaAffinity"])) for block in _blocks(theirs)]
     return any(one & other and one != other for one in seen for other in seen)
+
+
+def _has_groups(ours: Result) -> bool:
+    return any(len(block["numaAffinity"]) > 1 for block in _blocks(ours))
 
 
 def _blocks(theirs: Result) -> Iterator[Result]:

@@ -53,7 +53,7 @@ from runtime.files.state_file import UnreadableStateError
 from runtime.host.facts import HostFacts
 from runtime.metrics.meters import Meters
 from runtime.metrics.own import ISLAND_PODS
-from runtime.state.island_file import IslandFile
+from runtime.state.opaque_file import OpaqueFile
 
 SECOND_NS = 1_000_000_000
 DISK_NS = 15 * SECOND_NS
@@ -95,7 +95,7 @@ class MemorySaved(Message, frozen=True):
 class IslandTools(msgspec.Struct, frozen=True):
     """What the actor uses. `tellers`: actors that tell what they read, and tell it again when asked."""
 
-    file: IslandFile
+    file: OpaqueFile
     host: HostFacts
     meters: Meters
     events: ActorRef
@@ -389,7 +389,7 @@ def _differ(before: dict[str, Pod], after: dict[str, Pod]) -> bool:
 # --- on the lane ------------------------------------------------------------------------------------------------------
 
 
-def read_memory(file: IslandFile, host: HostFacts) -> ReadMemory:
+def read_memory(file: OpaqueFile, host: HostFacts) -> ReadMemory:
     """Read the file, and which boot this is. Raises OSError."""
     boot_id = host.machine().boot_id
     try:
@@ -398,7 +398,7 @@ def read_memory(file: IslandFile, host: HostFacts) -> ReadMemory:
         return ReadMemory(None, boot_id, str(fault))
 
 
-def write_memory(file: IslandFile, memory: Memory, keep_secrets: bool) -> frozenset[tuple[str, str, str]]:
+def write_memory(file: OpaqueFile, memory: Memory, keep_secrets: bool) -> frozenset[tuple[str, str, str]]:
     """Write what is to be kept; the keys of the claims and volumes in it. Raises OSError."""
     chosen = kept(memory, keep_secrets=keep_secrets)
     file.save(encoded(chosen))

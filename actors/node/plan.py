@@ -40,11 +40,10 @@ from runtime.plugin_registration.capability import PluginSockets
 from runtime.probes import Prober
 from runtime.state.allocation_file import AllocationFile
 from runtime.state.certificate_keys import CertificateKeys
-from runtime.state.claim_files import ClaimFile
 from runtime.state.device_file import DeviceFile
 from runtime.state.docker_config_files import DockerConfigFiles
 from runtime.state.id_files import IdFiles
-from runtime.state.island_file import IslandFile
+from runtime.state.opaque_file import OpaqueFile
 from runtime.state.pull_record_files import PullRecordFiles
 from runtime.state.share_files import ShareFiles
 from runtime.stats.capability import HostStats
@@ -84,9 +83,9 @@ class NodeCapabilities:
     device_file: DeviceFile | None = None
     """None for either: no pod has devices of plugins."""
     dra_drivers: DraDrivers | None = None
-    claim_file: ClaimFile | None = None
+    claim_file: OpaqueFile | None = None
     """None for either: pods with claims of devices do not run here."""
-    island_file: IslandFile | None = None
+    island_file: OpaqueFile | None = None
     """None: nothing is remembered for an outage of the API server, whatever the plan says."""
     manifest_store: ManifestStore | None = None
     """None: no manifest is taken, whatever the plan says."""

@@ -59,11 +59,10 @@ from runtime.oom.kernel_log import KernelOomLog
 from runtime.plugin_registration.local import LocalPluginSockets
 from runtime.probes.prober import NetworkProber
 from runtime.state.allocation_file import LocalAllocationFile
-from runtime.state.claim_files import LocalClaimFile
 from runtime.state.device_file import LocalDeviceFile
 from runtime.state.docker_config_files import LocalDockerConfig
 from runtime.state.id_files import LocalIdFiles
-from runtime.state.island_file import LocalIslandFile
+from runtime.state.opaque_file import CLAIMS, ISLAND, LocalOpaqueFile
 from runtime.state.pull_record_files import LocalPullRecordFiles
 from runtime.state.share_files import LocalShareFiles
 from runtime.stats.host import LocalHostStats
@@ -304,8 +303,8 @@ def real_capabilities(
         device_plugins=LocalDevicePlugins(facts.root_directory),
         device_file=LocalDeviceFile(facts.root_directory),
         dra_drivers=grpc_drivers(dra_asked(meters)),
-        claim_file=LocalClaimFile(facts.root_directory),
-        island_file=LocalIslandFile(facts.root_directory),
+        claim_file=LocalOpaqueFile(facts.root_directory, CLAIMS),
+        island_file=LocalOpaqueFile(facts.root_directory, ISLAND),
         stats=LocalHostStats(
             facts.root_directory,
             runtime_socket(plan.configuration.container_runtime_endpoint),

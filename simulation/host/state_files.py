@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from config.frozen_map import FrozenMap
 from runtime.device_plugins.capability import DIRECTORY as DEVICE_PLUGINS
@@ -15,10 +15,8 @@ from runtime.files.state_file import LIMIT_BYTES as STATE_BYTES
 from runtime.files.state_file import UNREADABLE, UnreadableStateError, decoded
 from runtime.state.allocation_file import ACTUATED_NAME
 from runtime.state.allocation_file import NAME as ALLOCATIONS
-from runtime.state.claim_files import FILE as CLAIMS
 from runtime.state.device_file import NAME as CHECKPOINT
 from runtime.state.id_files import RECORD
-from runtime.state.island_file import FILE as ISLAND
 from runtime.state.pull_record_files import DIRECTORY as RECORDS
 from runtime.state.pull_record_files import PULLED, PULLING, FileChange, PullFiles
 from runtime.state.share_files import CPU_STATE
@@ -101,14 +99,12 @@ class SimulatedAllocationFile(OnTree):
         self.tree.write(path, allocated, 0o600)
 
 
-class OneStateFile(OnTree):
-    """A file whose content is opaque to the host. `root` is the agent's directory."""
+class SimulatedOpaqueFile(OnTree):
+    """`runtime.state.opaque_file.OpaqueFile`. `root` is the agent's directory."""
 
-    name: ClassVar[str]
-
-    def __init__(self, tree: FileTree, root: str) -> None:
+    def __init__(self, tree: FileTree, root: str, name: str) -> None:
         super().__init__(tree)
-        self._path = os.path.join(root, self.name)
+        self._path = os.path.join(root, name)
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         return self._load(self._path, decode)
@@ -124,18 +120,6 @@ class OneStateFile(OnTree):
     def _save(self, path: str, content: bytes) -> None:
         self.tree.make_directories(directory_of(path))
         self.tree.write(path, content, 0o600)
-
-
-class SimulatedClaimFile(OneStateFile):
-    """`runtime.state.claim_files.ClaimFile`."""
-
-    name = CLAIMS
-
-
-class SimulatedIslandFile(OneStateFile):
-    """`runtime.state.island_file.IslandFile`."""
-
-    name = ISLAND
 
 
 class SimulatedShareFiles(OnTree):

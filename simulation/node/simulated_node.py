@@ -36,6 +36,7 @@ from runtime.metrics.meters import Meters
 from runtime.plugin_registration.capability import DRA_PLUGIN
 from runtime.probes import Prober
 from runtime.state.certificate_keys import CertificateKeys
+from runtime.state.opaque_file import CLAIMS, ISLAND
 from simulation.chance.call_faults import Faults
 from simulation.cri import Settings, SimulatedCri
 from simulation.cri.state import ContainerRecord
@@ -51,10 +52,9 @@ from simulation.host.oom_log import SimulatedOomLog
 from simulation.host.plugins import SimulatedPlugins
 from simulation.host.state_files import (
     SimulatedAllocationFile,
-    SimulatedClaimFile,
     SimulatedDeviceFile,
     SimulatedIdFiles,
-    SimulatedIslandFile,
+    SimulatedOpaqueFile,
     SimulatedPullRecordFiles,
     SimulatedShareFiles,
 )
@@ -237,8 +237,8 @@ class SimulatedNode:
             device_plugins=self.device_plugins,
             device_file=SimulatedDeviceFile(self.host.tree, ROOT),
             dra_drivers=self.dra_drivers,
-            claim_file=SimulatedClaimFile(self.host.tree, ROOT),
-            island_file=SimulatedIslandFile(self.host.tree, ROOT),
+            claim_file=SimulatedOpaqueFile(self.host.tree, ROOT, CLAIMS),
+            island_file=SimulatedOpaqueFile(self.host.tree, ROOT, ISLAND),
             api=self._api_of(agent),
             cgroups=self.cgroups,
             stats=self.usage,

@@ -53,7 +53,7 @@ from runtime.api import Api
 from runtime.dra.capability import DraDrivers, Prepared
 from runtime.metrics.claims import ANY, IN_USE
 from runtime.metrics.meters import UNMEASURED, Meters
-from runtime.state.claim_files import ClaimFile
+from runtime.state.opaque_file import OpaqueFile
 
 T = TypeVar("T")
 
@@ -122,7 +122,7 @@ class ResourceClaimsActor(Actor):
         self,
         api: Api | None,
         drivers: DraDrivers,
-        file: ClaimFile,
+        file: OpaqueFile,
         *,
         shows_health: bool = True,
         meters: Meters = UNMEASURED,

@@ -10,7 +10,7 @@ from actors.kernel.promise import Promise, broken
 from config.island import IslandSettings
 from runtime.api import ApiCall, ApiError
 from runtime.cri.messages import ContainerState
-from runtime.state.island_file import FILE
+from runtime.state.opaque_file import ISLAND
 from simulation.cri.state import ContainerRecord, SandboxRecord
 from simulation.node.simulated_node import ROOT
 from tests.simulation.node.grants import GrantedApi
@@ -20,7 +20,7 @@ from tests.simulation.node.worlds import IN_A_CLUSTER, SECOND, Fail, container
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 AN_HOUR = IslandSettings()
-ISLAND_FILE = f"{ROOT}/{FILE}"
+ISLAND_FILE = f"{ROOT}/{ISLAND}"
 
 
 class RefusingApi(GrantedApi):

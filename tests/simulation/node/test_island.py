@@ -19,7 +19,7 @@ from cli.run.observer_view import look
 from config.island import IslandSettings
 from runtime.api import ApiError
 from runtime.metrics.own import ISLAND_PODS
-from runtime.state.island_file import FILE, LocalIslandFile
+from runtime.state.opaque_file import ISLAND, LocalOpaqueFile
 from simulation.cri.behaviour import PREFIX
 from simulation.node.simulated_node import ROOT
 from tests.simulation.node.island_world import ISLAND_FILE, Island, pod_of
@@ -389,8 +389,8 @@ def test_a_memory_that_begins_anew_is_told_all_again(monkeypatch: pytest.MonkeyP
 
 
 def test_the_file_is_for_root_alone(tmp_path: Path):
-    LocalIslandFile(str(tmp_path)).save(b'{"version": 1}')
-    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    LocalOpaqueFile(str(tmp_path), ISLAND).save(b'{"version": 1}')
+    assert (tmp_path / ISLAND).stat().st_mode & 0o777 == 0o600
 
 
 class StorageIsland(Island, StorageCluster):

@@ -30,7 +30,7 @@ SECOND = 10**9
 
 
 class Disk:
-    """`ClaimFile` in memory."""
+    """`OpaqueFile` in memory."""
 
     def __init__(self) -> None:
         self.content: bytes | None = None

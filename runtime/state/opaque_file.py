@@ -1,7 +1,6 @@
-"""The memory of an island node on disk, `island_state`.
+"""One state file whose content this package does not know, as `dra_manager_state` or `island_state`.
 
-`IslandFile` is the capability, `LocalIslandFile` the real one. It may hold Secrets, so only root reads it. Its content
-is opaque here.
+`OpaqueFile` is the capability, `LocalOpaqueFile` the real one. Its owner says what is in it.
 """
 
 from __future__ import annotations
@@ -13,11 +12,14 @@ from typing import Protocol, TypeVar
 from runtime.files.directories import make_directories
 from runtime.files.state_file import LIMIT_BYTES, read_state, write_state
 
-FILE = "island_state"
+CLAIMS = "dra_manager_state"
+"""The file of prepared claims (spec 10.12). The next to read it may be a kubelet."""
+ISLAND = "island_state"
+"""The memory of an island node. It may hold Secrets."""
 T = TypeVar("T")
 
 
-class IslandFile(Protocol):
+class OpaqueFile(Protocol):
     """See the module. May block; call it on a lane."""
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
@@ -27,14 +29,17 @@ class IslandFile(Protocol):
         """
 
     def save(self, content: bytes) -> None:
-        """Write the file. Raises OSError. After a crash it has its new content or its old."""
+        """Write the file, which only root reads. Raises OSError, also for a content that is too long to be read again.
+
+        After a crash it has its new content or its old.
+        """
 
 
-class LocalIslandFile:
-    """The file on the disk of this machine. `root` is the agent's directory."""
+class LocalOpaqueFile:
+    """The file of that name on the disk of this machine. `root` is the agent's directory."""
 
-    def __init__(self, root: str) -> None:
-        self._path = Path(root, FILE)
+    def __init__(self, root: str, name: str) -> None:
+        self._path = Path(root, name)
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         return read_state(str(self._path), decode)

@@ -8,10 +8,10 @@ A watch follows an object while a pod holds it. It stops if the object is immuta
 and nobody has read it for a while. Readers get `ObjectsChanged` when the object differs from their last answer, or
 exists at last. So a container that waits for its ConfigMap starts when somebody creates it, not at the next try.
 
-While the API server is away, objects that were read before are still served; on an island node (`actors/island`) also
-those that were read before a restart. Others fail after a second if the server
-has refused or does not answer. If the request only waits for its turn, because a thousand pods came at once, it gets
-ten seconds: waiting holds nobody up, and people would see the failure. Without an API server every read fails at once.
+While the API server is away, objects that were read before are still served; on an island node (`island_objects`) also
+those that were read before a restart. Others fail after a second if the server has refused or does not answer. If the
+request only waits for its turn, because a thousand pods came at once, it gets ten seconds: waiting holds nobody up, and
+people would see the failure. Without an API server every read fails at once.
 
 A pod may refer to thousands of objects. The work for one pod is done in slices (`PodJobs`), in the order of its
 messages, and pods take turns with their calls.
@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 from actors.cluster.fair_calls import FairCall
 from actors.cluster.fair_turns import NODE
+from actors.cluster.island_objects import IslandObjects
 from actors.cluster.list_watch import Follower
 from actors.cluster.object_entries import (
     UNTOLD,
@@ -41,7 +42,6 @@ from actors.cluster.object_entries import (
 )
 from actors.cluster.pod_jobs import PodJobs
 from actors.kernel import ActorRef, handles, part
-from actors.messages.island import IslandStarted, ObjectSeen, Recall, Recalled, kind_of
 from actors.messages.pods import FollowNode, NodeObserved
 from actors.messages.references import (
     HoldObjects,
@@ -56,7 +56,7 @@ from actors.messages.references import (
 from actors.start.environment import CONFIG_MAP, SECRET, ObjectPurpose, each_reference
 from config.api.resources import CONFIG_MAPS, SECRETS, Resource
 from config.frozen_map import FrozenMap
-from config.objects import ConfigMap, Pod, Secret
+from config.objects import Pod
 from config.pods.identity import is_critical
 from runtime.api import Api, ApiError, get
 from runtime.api.no_server import NoApiServer
@@ -97,6 +97,7 @@ class ObjectCacheActor(Follower):
     max_effects: ClassVar[int] = 256
     health_limit_ns: ClassVar[int | None] = MINUTE_NS
     jobs = part(PodJobs)
+    island = part(IslandObjects)
 
     def __init__(
         self,
@@ -110,9 +111,7 @@ class ObjectCacheActor(Follower):
     ) -> None:
         super().__init__(api or NoApiServer())
         self.jobs = PodJobs(self)
-        self._island = island
-        self._remembered: dict[ObjectRef, Value] = {}
-        """What an island node remembers, once it was asked."""
+        self.island = IslandObjects(self, island, self._seen_before, self._all_seen)
         self._strategy = strategy if api is not None else Strategy.GET
         self._idle_ns = max(SHORTEST_IDLE_NS, IDLE_SYNCS * sync_frequency_ns)
         self._ttl_ns = DEFAULT_TTL_NS
@@ -199,7 +198,7 @@ class ObjectCacheActor(Follower):
         if entry.asking is not None:
             entry.asking.drop()
         del self._entries[ref]
-        self._tell_island(ref, None)
+        self.island.keep(ref, None)
         self._settle_waiting(entry, ReadFailure(False, f"no pod refers to {ref} any more"))
 
     # --- reading ----------------------------------------------------------------------------------------------------
@@ -321,19 +320,19 @@ class ObjectCacheActor(Follower):
                 self._seen(entry, message.value)
             else:
                 entry.trouble = str(error)
-                self._recall_after(error)
+                self.island.ask_after(error)
                 self._settle_waiting(entry, None)
             return
         reading = self._readings[message.reading]
         reading.open.pop(ref, None)
         if message.value is not None:
             reading.objects[ref] = message.value
-            self._tell_island(ref, message.value)
-        elif error is not None and error.outcome_unknown and ref in self._remembered:
-            reading.objects[ref] = self._remembered[ref]
+            self.island.keep(ref, message.value)
+        elif error is not None and error.outcome_unknown and (known := self.island.remembered(ref)) is not None:
+            reading.objects[ref] = known
         else:
             reading.failures[ref] = absent(ref) if gone else ReadFailure(False, f"couldn't read {ref}: {error}")
-            self._recall_after(error)
+            self.island.ask_after(error)
         self._answer_if_complete(reading)
 
     def _settle(self, entry: Entry, reading: Reading) -> None:
@@ -388,7 +387,7 @@ class ObjectCacheActor(Follower):
             return
         entry.trouble = str(error)
         if not entry.seen:
-            self._recall_after(error)
+            self.island.ask_after(error)
         before_ns = self.now_ns() - FIRST_ANSWER_NS
         for reading in [each for each in entry.waiting.values() if each.since_ns <= before_ns]:
             del entry.waiting[reading.number]
@@ -398,35 +397,14 @@ class ObjectCacheActor(Follower):
     def _entry_of(self, key: Hashable) -> Entry | None:
         return self._entries.get(key) if isinstance(key, ObjectRef) else None
 
-    # --- what is remembered -------------------------------------------------------------------------------------------
+    def _seen_before(self, ref: ObjectRef, value: Value) -> None:
+        """An island node remembers the object."""
+        entry = self._entries.get(ref)
+        if entry is not None and not entry.seen:
+            self._seen(entry, value, remembered=True)
 
-    def _recall_after(self, error: ApiError | None) -> None:
-        """The API server does not answer: on an island node, ask what is remembered."""
-        if self._island is not None and error is not None and error.outcome_unknown:
-            self._island.tell(Recall(self.ref, (CONFIG_MAP, SECRET)))
-
-    @handles(Recalled)
-    def recalled(self, message: Recalled) -> None:
-        """Work: each remembered object."""
-        for value in message.objects:
-            if not isinstance(value, ConfigMap | Secret):
-                continue
-            ref = ObjectRef(kind_of(value), value.metadata.namespace, value.metadata.name)
-            self._remembered[ref] = value
-            entry = self._entries.get(ref)
-            if entry is not None and not entry.seen:
-                self._seen(entry, value, remembered=True)
-
-    @handles(IslandStarted)
-    def island_started(self, _: IslandStarted) -> None:
-        """Work: the objects."""
-        for ref, entry in self._entries.items():
-            if entry.seen:
-                self._tell_island(ref, entry.value)
-
-    def _tell_island(self, ref: ObjectRef, value: Value | None) -> None:
-        if self._island is not None:
-            self._island.tell(ObjectSeen(ref.kind, ref.namespace, ref.name, value))
+    def _all_seen(self) -> Iterator[tuple[ObjectRef, Value | None]]:
+        return ((ref, entry.value) for ref, entry in self._entries.items() if entry.seen)
 
     def _seen(self, entry: Entry, value: Value | None, *, remembered: bool = False) -> None:
         """Keep the object as it is now, None if it does not exist.
@@ -441,7 +419,7 @@ class ObjectCacheActor(Follower):
         entry.at_ns = self.now_ns()
         entry.immutable = value is not None and bool(value.immutable)
         if not remembered:
-            self._tell_island(entry.ref, value)
+            self.island.keep(entry.ref, value)
             if entry.immutable and self.follows(entry.ref):
                 self.unfollow(entry.ref)
         let_down, entry.let_down = entry.let_down, {}

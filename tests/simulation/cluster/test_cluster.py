@@ -5,16 +5,9 @@ It is a process of its own, and speaks plain HTTP.
 
 from __future__ import annotations
 
-import os
-import select
-import signal
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network
-from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError
 
 import pytest
@@ -25,7 +18,6 @@ from simulation.cluster.orders import NODES_AT_MOST, PODS_AT_MOST
 from simulation.node.addresses import NOT_FOR_PODS, pod_network_of
 from tests.simulation.cluster.plain_client import PODS, PlainClient, trusting
 
-REPOSITORY = Path(__file__).parents[3]
 PATIENCE_S = 120.0
 
 
@@ -334,110 +326,6 @@ def test_nodes_are_of_the_size_that_is_asked_for():
         assert (has["cpu"], has["memory"], has["pods"]) == ("2", "3Gi", "5")
 
 
-def test_the_scheduler_counts_devices_and_no_two_pods_have_the_same():
-    gpu = "vendor.example/gpu"
-    with cluster(nodes=2, devices=f"{gpu}=2") as found:
-        api = PlainClient(found)
-        has = api.ask("GET", "/api/v1/nodes/node-0")["status"]
-        assert (has["capacity"][gpu], has["allocatable"][gpu]) == ("2", "2")
-        for number in range(5):
-            wants = {"resources": {"limits": {gpu: "1"}}}
-            container = {"name": "app", "image": "busybox:1.36", **wants}
-            pod = {"metadata": {"name": f"p{number}"}, "spec": {"containers": [container]}}
-            api.ask("POST", "/api/v1/namespaces/default/pods", pod)
-
-        def phases() -> list[str]:
-            return sorted(each["status"]["phase"] for each in api.pods().values())
-
-        found.until(lambda: phases() == ["Pending", *["Running"] * 4])
-        had = [
-            (pod["spec"]["nodeName"], one["resourceID"])
-            for pod in api.pods().values()
-            for status in pod["status"].get("containerStatuses", ())
-            for kind in status.get("allocatedResourcesStatus", ())
-            for one in kind["resources"]
-        ]
-        assert sorted(had) == [(f"node-{node}", f"device-{one}") for node in (0, 1) for one in (0, 1)]
-
-
-@pytest.mark.parametrize("devices", ["gpu=8", "vendor.example/gpu", "vendor.example/gpu=many"])
-def test_devices_that_cannot_be_are_refused_with_what_to_write(devices: str):
-    with pytest.raises(ClusterError, match=r"write vendor\.example/gpu=8"):
-        cluster(devices=devices)
-
-
-CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default"
-DRIVER = "gpu.vendor.example"
-BY_CLASS = "deviceclass.resource.kubernetes.io"
-
-
-def pods_with_claims(api: PlainClient, count: int) -> None:
-    """Pods with a device each, of a template."""
-    wants = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": DRIVER}}]}}
-    api.ask("POST", f"{CLAIMS}/resourceclaimtemplates", {"metadata": {"name": "one"}, "spec": {"spec": wants}})
-    entry = {"name": "gpu", "resourceClaimTemplateName": "one"}
-    for number in range(count):
-        container = {"name": "app", "image": "busybox:1.36", "resources": {"claims": [{"name": "gpu"}]}}
-        spec = {"containers": [container], "resourceClaims": [entry]}
-        api.ask("POST", "/api/v1/namespaces/default/pods", {"metadata": {"name": f"p{number}"}, "spec": spec})
-
-
-def test_claims_from_a_template_get_the_devices_of_drivers_and_give_them_back():
-    with cluster(nodes=2, dra_drivers=f"{DRIVER}=2") as found:
-        api = PlainClient(found)
-        pods_with_claims(api, 5)
-        found.until(lambda: sorted(each["status"]["phase"] for each in api.pods().values())[0] == "Pending")
-        found.until(lambda: sum(each["status"]["phase"] == "Running" for each in api.pods().values()) == 4)
-        had = [
-            (pod["spec"]["nodeName"], one["resourceID"])
-            for pod in api.pods().values()
-            for status in pod["status"].get("containerStatuses", ())
-            for kind in status.get("allocatedResourcesStatus", ())
-            for one in kind["resources"]
-        ]
-        devices = [f"{DRIVER}/device=device-{number}" for number in range(2)]
-        assert sorted(had) == [(f"node-{node}", device) for node in range(2) for device in devices]
-        assert "2 cannot allocate all claims" in found.explain("p4")
-        api.ask("DELETE", "/api/v1/namespaces/default/pods/p0")
-        found.until(lambda: api.pods()["p4"]["status"]["phase"] == "Running")
-        found.reset()
-        assert api.ask("GET", f"{CLAIMS}/resourceclaims")["items"] == []
-        pods_with_claims(api, 4)
-        found.until(lambda: sum(each["status"]["phase"] == "Running" for each in api.pods().values()) == 4)
-
-
-def test_a_pod_that_asks_for_the_resource_of_a_class_runs_with_a_device_of_its_driver():
-    with cluster(dra_drivers=f"{DRIVER}=1") as found:
-        api = PlainClient(found)
-        container = {"name": "app", "image": "app:1", "resources": {"limits": {f"{BY_CLASS}/{DRIVER}": "1"}}}
-        for name in ("first", "second"):
-            api.ask("POST", PODS, {"metadata": {"name": name}, "spec": {"containers": [container]}})
-        found.until(lambda: {"Running", "Pending"} == {each["status"]["phase"] for each in api.pods().values()})
-        (running,) = (each for each in api.pods().values() if each["status"]["phase"] == "Running")
-        api.ask("DELETE", f"{PODS}/{running['metadata']['name']}")
-        found.until(lambda: [each["status"]["phase"] for each in api.pods().values()] == ["Running"])
-
-
-def test_a_node_that_boots_offers_its_devices_again():
-    with cluster(dra_drivers={DRIVER: [{"name": "gpu-0", "attributes": {"model": {"string": "a"}}}]}) as found:
-        api = PlainClient(found)
-        pods_with_claims(api, 1)
-        found.until(lambda: api.pods()["p0"]["status"]["phase"] == "Running")
-        found.kill_node("node-0")
-        found.step("20s")
-        found.start_node("node-0")
-        found.step("1m")
-        (offered,) = api.ask("GET", "/apis/resource.k8s.io/v1/resourceslices")["items"]
-        assert offered["spec"]["devices"] == [{"name": "gpu-0", "attributes": {"model": {"string": "a"}}}]
-        assert api.pods()["p0"]["status"]["containerStatuses"][0]["restartCount"] == 1
-
-
-@pytest.mark.parametrize("drivers", ["Gpu=8", "gpu.vendor.example", {"gpu.vendor.example": [{"attributes": {}}]}])
-def test_drivers_that_cannot_be_are_refused(drivers: Any):
-    with pytest.raises(ClusterError, match=r"dra_drivers: .*(write gpu\.vendor\.example=4|needs a name)"):
-        cluster(dra_drivers=drivers)
-
-
 def test_no_two_pods_and_no_two_nodes_share_an_address():
     with cluster(nodes=3) as found:
         api = PlainClient(found)
@@ -483,98 +371,6 @@ def test_a_healed_cluster_drops_announced_outages(shared: Cluster, api: PlainCli
     shared.step("20s")
     api.create_pod("healed")
     shared.until(lambda: api.is_ready("healed"), within="30s")
-
-
-# --- the end ----------------------------------------------------------------------------------------------------------
-
-
-class TimeIsUpError(Exception):
-    """As of a plugin that limits the time of tests."""
-
-
-def interrupted(operation: Callable[[], object]) -> None:
-    """Begin it, and interrupt it by a signal."""
-
-    def came(*_: object) -> None:
-        raise TimeIsUpError
-
-    before = signal.signal(signal.SIGALRM, came)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
-    try:
-        with pytest.raises(TimeIsUpError):
-            operation()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def test_a_test_that_was_torn_out_of_an_order_leaves_no_answer_for_the_next(shared: Cluster):
-    before = shared.now
-    interrupted(lambda: shared.step("1h"))
-    assert shared.now == before + 3600
-
-
-def test_a_cluster_ends_in_the_midst_of_an_order():
-    found = cluster()
-    directory = os.path.dirname(found.kubeconfig)
-    interrupted(lambda: found.step("8000h"))
-    found.close()
-    assert found.exit_status == 0
-    assert not os.path.exists(directory)
-
-
-def test_a_cluster_that_died_says_how():
-    with cluster() as found:
-        os.kill(found.pid, signal.SIGKILL)
-        with pytest.raises(ClusterError, match=r"^the simulated cluster has ended by SIGKILL$"):
-            found.step()
-        assert found.exit_status == -signal.SIGKILL
-
-
-def test_closing_a_cluster_removes_everything_it_had():
-    with cluster() as found:
-        kubeconfig, api = found.kubeconfig, PlainClient(found)
-        assert os.stat(kubeconfig).st_mode & 0o777 == 0o600
-        assert set(api.pods()) == set()
-    assert not os.path.exists(os.path.dirname(kubeconfig))
-    with pytest.raises(OSError):
-        api.pods()
-    with pytest.raises(ClusterError, match="has ended"):
-        found.step()
-    found.close()
-
-
-def test_a_test_process_that_is_killed_takes_its_cluster_along(tmp_path: Path):
-    # A package of the stranger's own that has the name of one of ours disturbs nobody.
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "__init__.py").write_text("raise RuntimeError('this is the stranger')\n")
-    program = "from actorlet.testing import cluster; c = cluster(); print(c.pid, c.kubeconfig, flush=True); input()"
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as victim:
-        assert victim.stdout is not None
-        pid, kubeconfig = victim.stdout.readline().split()
-        watched = os.pidfd_open(int(pid))
-        victim.send_signal(signal.SIGKILL)
-    assert select.select([watched], [], [], PATIENCE_S)[0]
-    os.close(watched)
-    assert not os.path.exists(os.path.dirname(kubeconfig))
-
-
-@pytest.mark.parametrize("module", ["actorlet.pytest_plugin", "actorlet.testing"])
-def test_importing_the_plugin_loads_only_small_modules(module: str):
-    standard = "import sys, pytest, subprocess, select, tempfile, json; before = set(sys.modules)"
-    program = f"{standard}; import {module}; print(*sorted(set(sys.modules) - before))"
-    ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=True
-    )
-    assert all(name.startswith("actorlet") for name in ran.stdout.split())
-    assert len(ran.stdout.split()) <= 5, "small modules, of the standard library alone"
 
 
 def test_the_server_refuses_as_a_real_one_does(api: PlainClient):

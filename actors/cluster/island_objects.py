@@ -1,6 +1,6 @@
-"""A part of `ObjectCacheActor`: what an island node (`actors/island`) remembers of ConfigMaps and Secrets.
+"""A part of `ObjectCacheActor`: what an island node remembers of ConfigMaps and Secrets.
 
-Each object that the cache sees is told to the island. When the API server does not answer, the island is asked for what
+The island is `actors/island`. Each object that the cache sees is told to the island. When the API server does not answer, the island is asked for what
 it remembers.
 """
 

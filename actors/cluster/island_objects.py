@@ -1,7 +1,7 @@
 """A part of `ObjectCacheActor`: what an island node remembers of ConfigMaps and Secrets.
 
-The island is `actors/island`. Each object that the cache sees is told to the island. When the API server does not answer, the island is asked for what
-it remembers.
+The island is `actors/island`. Each object that the cache sees is told to the island. When the API
+server does not answer, the island is asked for what it remembers.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ class OpaqueFile(Protocol):
     def save(self, content: bytes) -> None:
         """Write the file, which only root reads.
 
-        Raises OSError, also for a content that is too long to be read again. After a crash it has its new content or its old.
+        Raises OSError, also for a content that is too long to be read again. After a crash it has its new
+        content or its old.
         """
 
 

@@ -10,6 +10,17 @@ from actorlet.testing import ClusterError, cluster
 from tests.simulation.cluster.plain_client import PODS, PlainClient
 
 
+def devices_of_pods(api: PlainClient) -> list[tuple[str, str]]:
+    """The node and the device of each device that a container has, in order."""
+    return sorted(
+        (pod["spec"]["nodeName"], one["resourceID"])
+        for pod in api.pods().values()
+        for status in pod["status"].get("containerStatuses", ())
+        for kind in status.get("allocatedResourcesStatus", ())
+        for one in kind["resources"]
+    )
+
+
 def test_the_scheduler_counts_devices_and_no_two_pods_have_the_same():
     gpu = "vendor.example/gpu"
     with cluster(nodes=2, devices=f"{gpu}=2") as found:
@@ -26,14 +37,7 @@ def test_the_scheduler_counts_devices_and_no_two_pods_have_the_same():
             return sorted(each["status"]["phase"] for each in api.pods().values())
 
         found.until(lambda: phases() == ["Pending", *["Running"] * 4])
-        had = [
-            (pod["spec"]["nodeName"], one["resourceID"])
-            for pod in api.pods().values()
-            for status in pod["status"].get("containerStatuses", ())
-            for kind in status.get("allocatedResourcesStatus", ())
-            for one in kind["resources"]
-        ]
-        assert sorted(had) == [(f"node-{node}", f"device-{one}") for node in (0, 1) for one in (0, 1)]
+        assert devices_of_pods(api) == [(f"node-{node}", f"device-{one}") for node in (0, 1) for one in (0, 1)]
 
 
 @pytest.mark.parametrize("devices", ["gpu=8", "vendor.example/gpu", "vendor.example/gpu=many"])
@@ -64,15 +68,8 @@ def test_claims_from_a_template_get_the_devices_of_drivers_and_give_them_back():
         pods_with_claims(api, 5)
         found.until(lambda: sorted(each["status"]["phase"] for each in api.pods().values())[0] == "Pending")
         found.until(lambda: sum(each["status"]["phase"] == "Running" for each in api.pods().values()) == 4)
-        had = [
-            (pod["spec"]["nodeName"], one["resourceID"])
-            for pod in api.pods().values()
-            for status in pod["status"].get("containerStatuses", ())
-            for kind in status.get("allocatedResourcesStatus", ())
-            for one in kind["resources"]
-        ]
         devices = [f"{DRIVER}/device=device-{number}" for number in range(2)]
-        assert sorted(had) == [(f"node-{node}", device) for node in range(2) for device in devices]
+        assert devices_of_pods(api) == [(f"node-{node}", device) for node in range(2) for device in devices]
         assert "2 cannot allocate all claims" in found.explain("p4")
         api.ask("DELETE", "/api/v1/namespaces/default/pods/p0")
         found.until(lambda: api.pods()["p4"]["status"]["phase"] == "Running")

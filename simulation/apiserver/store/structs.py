@@ -1,8 +1,9 @@
 """Versions of objects as frozen structs, for clients in this process.
 
 A struct is made of the dicts and lists of a version, without encoding them. Each version is read once, because the
-client that changed an object and all watchers get the same struct. Pods that share a spec (see kinds/pod_specs.py)
-share its struct. The struct of a status is the one from the status check.
+client that changed an object and all watchers get the same struct. A pod is put together for each of them, of parts
+that are read once: pods that share a spec (see `strategies/pod_specs.py`) share its struct, and the struct of a status
+is the one from the status check. So no spec is held here when its pods are gone.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ _PARTS = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 
 def read_version(version: Version, kind: type[ApiObject]) -> Any:
     """The object of that version: of type `kind`. Raises DocumentError."""
+    if kind is Pod:
+        return read_pod(version.object)
     try:
         return _versions[version, kind]
     except KeyError:
-        pass
-    read = read_pod(version.object) if kind is Pod else from_builtins(version.object, kind)
+        read = from_builtins(version.object, kind)
     return _versions.keep((version, kind), read, in_memory_bytes(version.size_bytes))
 
 

@@ -2,8 +2,8 @@
 
 A struct is made of the dicts and lists of a version, without encoding them. Each version is read once, because the
 client that changed an object and all watchers get the same struct. A pod is put together for each of them, of parts
-that are read once: pods that share a spec (see `strategies/pod_specs.py`) share its struct, and the struct of a status
-is the one from the status check. So no spec is held here when its pods are gone.
+that are read once. Pods that share a spec (see `strategies/pod_specs.py`) share its struct. The struct of a status is
+the one from the status check. So no spec is held here when its pods are gone.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ The result depends on the program alone, not on what else the process has done:
 - Caches would make a second world cheaper than the first, so `forget_cached` empties them. What the tables of caches
   do for an entry is not counted: it is bounded, and depends on which texts are shared.
 - The collector of rings does not run within a count. It would call finalizers, also those of another world.
+- What is remembered of an object while it lives would depend on the collector, too. A world whose work takes time holds
+  the specs that its agents have read (`World.new_api`).
 - The text of other functions is not counted: patterns and addresses are cached by the library.
 - A module that is imported within a count is not counted.
 - What the log does with a line is not counted: it depends on who reads the log. Nor are functions whose text is made
@@ -31,6 +33,8 @@ from typing import Any, NamedTuple
 import cachetools
 
 from config.caches import KeptBytes
+from simulation.apiserver.store.by_identity import WhileHeld
+from simulation.apiserver.store.structs import LatestPart
 
 _HOUSE = Path(__file__).parents[2]
 _AGENT = tuple(f"{_HOUSE / floor}/" for floor in ("config", "runtime", "actors"))
@@ -121,7 +125,7 @@ def forget_cached() -> None:
             for each in _kept_by(module):
                 if isinstance(each, functools._lru_cache_wrapper):
                     each.cache_clear()
-                elif isinstance(each, cachetools.Cache | KeptBytes):
+                elif isinstance(each, cachetools.Cache | KeptBytes | WhileHeld | LatestPart):
                     each.clear()
 
 

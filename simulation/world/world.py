@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from actors.kernel import Dispatcher, SimulatedDispatcher
 from config.island import IslandSettings
 from config.kubelet import KubeletConfiguration
+from config.objects import Pod, PodSpec
 from runtime.api import Api, ApiCall, ApiLines
 from runtime.api.limited import LimitedApi
 from runtime.api.token_bucket import TokenBucket
@@ -139,6 +140,8 @@ class World:
         self.chronicle.on_stranger = self.static_pods.container_changed
         self._qps = qps
         self._work_takes_time = work_takes_time
+        self._specs_read: dict[int, PodSpec] = {}
+        """By identity, where work takes time: otherwise the collector of rings decides what the API server knows."""
         self._island = island
         self._dark: set[str] = set()
         """Nodes without power."""
@@ -225,7 +228,14 @@ class World:
     def new_api(self, name: str, faults: Faults | None, link: NetworkLink) -> NodeApi:
         """How a node reaches the API server; a subclass may have another one."""
         user = ADMIN if self.server.options.authorization == "AlwaysAllow" else user_named(f"system:node:{name}")
-        return InProcessApi(self.dispatcher, self.server, user=user, latency_ns=LATENCY_NS, faults=faults, link=link)
+        api = InProcessApi(self.dispatcher, self.server, user=user, latency_ns=LATENCY_NS, faults=faults, link=link)
+        if self._work_takes_time:
+            api.hold = self._hold_spec
+        return api
+
+    def _hold_spec(self, value: object) -> None:
+        if isinstance(value, Pod) and value.spec is not None:
+            self._specs_read[id(value.spec)] = value.spec
 
     def new_node(self, dispatcher: Dispatcher, **rest: Any) -> SimulatedNode:
         """How a node is made; a subclass may make others."""

@@ -1,12 +1,13 @@
 """Plays the same once more in another process.
 
-Strings have other hashes there, and nothing may depend on them.
+Strings have other hashes there, and the collector of rings runs at other moments. Nothing may depend on them.
 
 As a program it reads a name of the library and a seed from each line, and says what came of it.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from tests.simulation.sizes import played
 
 REPOSITORY = Path(__file__).parents[2]
 HASH_SEED = "4242"
+COLLECTOR = (20_000, 5, 5)
+"""The thresholds of its collector."""
 
 
 class OtherProcess(AbstractContextManager["OtherProcess"]):
@@ -80,6 +83,7 @@ class OtherProcess(AbstractContextManager["OtherProcess"]):
 
 
 if __name__ == "__main__":
+    gc.set_threshold(*COLLECTOR)
     for line in sys.stdin:
         asked, with_seed = line.split()
         print(repr(played(asked, int(with_seed))), flush=True)

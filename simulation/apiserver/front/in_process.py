@@ -69,6 +69,8 @@ class InProcessApi(FaultyWay["_Sent"]):
         """How often which "VERB resource[/part]" was asked."""
         self.rewrite: Callable[[ApiCall[Any]], ApiCall[Any]] | None = None
         """Replaces each call before it is counted and sent; tests note or change calls with it."""
+        self.hold: Callable[[Any], object] = _hold_nothing
+        """Gets each object that is read here. Where work takes time they must live on: see `effort`."""
 
     # --- the capability ---------------------------------------------------------------------------------------------
 
@@ -200,6 +202,7 @@ class _Watch:
         try:
             if kind != BOOKMARK:
                 value = read_version(version if shape is None else shape(version), self._kind)
+                self._api.hold(value)
         except DocumentError as error:
             return error
         return WatchEvent(kind, value, str(version.revision))
@@ -281,9 +284,11 @@ class _Sent(SentCall[InProcessApi], eq=False):
         if not isinstance(done, ObjectAnswer) or self.call.kind is None or self.call.read is nothing:
             return None
         try:
-            return read_version(done.version, self.call.kind)
+            value = read_version(done.version, self.call.kind)
         except DocumentError as error:
             return error
+        self.way.hold(value)
+        return value
 
     def _give(self, done: Answer, value: Any) -> None:
         """The result for the caller. `value`: the object in the answer, an error in it, or None.
@@ -308,6 +313,10 @@ class _Sent(SentCall[InProcessApi], eq=False):
             self.answer.set_exception(ApiError(200, "NotUnderstood", str(error), call.verb))
         else:
             self.answer.set_result(value)
+
+
+def _hold_nothing(_: object) -> None:
+    """Objects end when their last reader lets go of them."""
 
 
 def _refusal(done: JsonAnswer, verb: str) -> ApiError:

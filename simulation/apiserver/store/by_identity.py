@@ -64,3 +64,7 @@ class WhileHeld(Generic[T]):
         number = id(part)
         self._known[number] = part, ref(found, lambda _: self._known.pop(number, None))
         return found
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._known.clear()

@@ -68,7 +68,7 @@ def knows_change_of_status(old: Version, status: Any) -> bool:
     return True
 
 
-class _Latest(Generic[P]):
+class LatestPart(Generic[P]):
     """The part that was read last. Pods of one template come together, and share what they can.
 
     `hold`: how it is held until the next one comes; a weak reference keeps nothing of a pod that is gone.
@@ -85,6 +85,10 @@ class _Latest(Generic[P]):
         self._last = self._hold(made)
         return made
 
+    def clear(self) -> None:
+        """The next part is the first."""
+        self._last = _no_part
+
 
 def _no_part() -> None:
     return None
@@ -94,8 +98,8 @@ def _strongly(part: P) -> Callable[[], P]:
     return lambda: part
 
 
-_last_spec: _Latest[PodSpec] = _Latest(ref)
-_last_status: _Latest[PodStatus] = _Latest(_strongly)
+_last_spec: LatestPart[PodSpec] = LatestPart(ref)
+_last_status: LatestPart[PodStatus] = LatestPart(_strongly)
 _versions: KeptBytes[tuple[Version, type[ApiObject]], Any] = KeptBytes(VERSIONS_BYTES, LONGEST_BYTES)
 _specs: WhileHeld[PodSpec] = WhileHeld()
 """Each pod with a token has a spec of its own: a cluster has as many specs as pods."""

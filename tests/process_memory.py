@@ -1,8 +1,9 @@
-"""What this process takes of the machine's memory, at its peak: for tests of what an attack can cost."""
+"""What this process takes of the machine's memory: for tests of what an attack can cost."""
 
 from __future__ import annotations
 
 import gc
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,24 @@ def peak_growth() -> Iterator[Callable[[], int]]:
 
     yield answer
     grown = _status("VmHWM") - before
+
+
+@contextmanager
+def objects_in_bytes() -> Iterator[Callable[[], int]]:
+    """Measure, at each call, how many bytes of objects were made within the context and live on.
+
+    The memory of the process would also tell what else the collector found, and how large its heap is.
+    """
+
+    def answer() -> int:
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        yield answer
+    finally:
+        tracemalloc.stop()
 
 
 def resident_bytes() -> int:

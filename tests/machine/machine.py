@@ -24,13 +24,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.machine import disks
 from tests.machine.emulators import Hardware, command_for
-from tests.machine.root import Root
+from tests.machine.one_cpu import a_cpu_of_its_own
+from tests.machine.root import CACHE, Root
 
 SHARED = Path("/host")
 BOOT_S = 600.0
@@ -87,12 +88,14 @@ def machine(
         for index, size in enumerate(more_disks):
             paths.append(directory / f"disk{index}.img")
             disks.empty(paths[-1], size)
-        made = Machine(root, directory, wanted, memory, tuple(paths))
-        try:
-            made.boot(*kernel_words)
-            yield made
-        finally:
-            made.cut_power()
+        with ExitStack() as held:
+            on_a_cpu = held.enter_context(a_cpu_of_its_own(CACHE)) if root.kind == "uml" else []
+            made = Machine(root, directory, wanted, memory, tuple(paths), on_a_cpu)
+            try:
+                made.boot(*kernel_words)
+                yield made
+            finally:
+                made.cut_power()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -101,12 +104,19 @@ class Machine:
     """One machine: its disks stay while it boots and ends."""
 
     def __init__(
-        self, root: Root, directory: Path, cpus_and_nodes: tuple[int, int], memory: str, paths: tuple[Path, ...]
+        self,
+        root: Root,
+        directory: Path,
+        cpus_and_nodes: tuple[int, int],
+        memory: str,
+        paths: tuple[Path, ...],
+        on_a_cpu: list[str],
     ) -> None:
         self.kind = root.kind
         self.shared = directory / "shared"
         """The directory that the machine sees as `/host`."""
         self._root, self._cpus, self._memory, self._disks = root, cpus_and_nodes, memory, paths
+        self._on_a_cpu = on_a_cpu
         self._console = directory / "console.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
@@ -131,7 +141,7 @@ class Machine:
             # `sh` is the first process of the namespace: when it is killed, all others are.
             start = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh"]
             self._process = subprocess.Popen(
-                [*start, *command_for(self._root, hardware)],
+                [*self._on_a_cpu, *start, *command_for(self._root, hardware)],
                 stdin=subprocess.DEVNULL,
                 stdout=console,
                 stderr=subprocess.STDOUT,

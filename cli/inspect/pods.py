@@ -13,12 +13,12 @@ import msgspec
 
 from cli.command_parser import CommandParser
 from cli.inspect.local_views import AGREED, PODS, pods_in
-from cli.inspect.tables import FROM_MEMORY, pod_table
+from cli.inspect.tables import pod_table
 from cli.printing import complain, say, say_json
 from cli.styling import console
 from config.flags.command_line import NodeFlags
 from config.objects import Pod
-from config.pods.words import PodLine, pod_line
+from config.pods.words import FROM_MEMORY, PodLine, pod_line
 from config.values.ages import since
 from runtime.http_server.local_endpoint import Answer, LocalEndpointError, ask
 

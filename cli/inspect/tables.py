@@ -11,13 +11,11 @@ from actors.kernel import ActorInfo
 from actors.messages.pods import PullInProgress
 from cli.styling import shown
 from config.objects import Pod
-from config.pods.words import PodLine
+from config.pods.words import FROM_MEMORY, PodLine
 from config.values.ages import SECOND_NS, short_duration
 
 _GOOD = frozenset({"Running", "Completed", "Succeeded"})
 _UNDER_WAY = frozenset({"Pending", "ContainerCreating", "PodInitializing", "Terminating"})
-FROM_MEMORY = "(from memory)"
-"""Behind the status of a pod that an island node desires from memory."""
 _SHORT = 28
 """Width of an actor's name in columns; longer names may be cut."""
 _QUIET_STATES = frozenset({"idle", "waiting", "handling"})

@@ -25,11 +25,10 @@ from actors.node.node import NodeAgent
 from cli.inspect.explanation import stamp
 from cli.inspect.local_views import explanation
 from cli.inspect.pod_choice import NoSuchPodError
-from cli.inspect.tables import FROM_MEMORY
 from cli.run.observer_shares import NUMA, SHARE, share_parts
 from config.objects import Pod, PodStatus
 from config.pods.identity import source_of
-from config.pods.words import has_arrived, pod_line, trouble
+from config.pods.words import FROM_MEMORY, has_arrived, pod_line, trouble
 
 NOTICEABLE_NS = 1_000_000_000
 """Shorter waits are left out: they are over at the next look."""

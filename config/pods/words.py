@@ -13,6 +13,8 @@ from config.pods.identity import is_sidecar
 from config.pods.verdicts.verdict import verdicts_of
 from config.values.ages import since
 
+FROM_MEMORY = "(from memory)"
+"""Behind the status of a pod that an island node desires from memory."""
 _NODE_LOST = "NodeLost"
 _GATED = "SchedulingGated"
 

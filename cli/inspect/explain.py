@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status: 1 when no agent answers or there is no such pod."""
     description = "What happened to a pod of a running agent, why it is not Running now, and what comes next."
     parser = question_parser("actorlet explain", description, "text")
-    what = parser.add_mutually_exclusive_group(required=True)
+    what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "pod", metavar="POD", nargs="?", help="a name, namespace/name or UID; of pods that are gone as well"
     )
@@ -39,6 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--from", dest="record", metavar="DIR", help="a record of the agent, instead of the agent")
     parser.add_argument("--at", metavar="TIME", help="of --from: when, as 03:00 (UTC); default: at the end")
     options = parser.parse_args(argv)
+    if options.pod is None and options.what_if is None:
+        parser.error("name a POD (`actorlet pods` lists them), or a manifest with --what-if")
     if options.at is not None and options.record is None:
         parser.error("--at needs --from, a record")
     if options.record is not None:

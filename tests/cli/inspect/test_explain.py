@@ -11,6 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from cli.inspect import explain
 from tests.cli.run.test_command import MANIFEST, Agent, ask, directory
 
 __all__ = ["directory"]
@@ -123,3 +126,10 @@ def test_where_no_agent_runs_the_command_says_so(tmp_path: Path) -> None:
     done = ask("explain", tmp_path, "web")
     assert done.returncode == 1
     assert "no agent runs on" in done.stderr
+
+
+def test_without_a_pod_it_says_where_the_names_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        explain.main([])
+    assert ended.value.code == 2
+    assert "`actorlet pods` lists them" in capsys.readouterr().err

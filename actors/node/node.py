@@ -61,6 +61,7 @@ from actors.node_object.conditions import ConditionVerdict
 from actors.resources.what_if import KnownNode, Refusal, TellNode, TellRefusal
 from config.objects import ContainerStatus, Pod
 from runtime.api.settling import SettlingApi
+from runtime.cri.paced import PacedCri
 from runtime.logs.pod_logs import log_path, pod_log_directory
 from runtime.metrics.kubelet_api import CLIENT_CERTIFICATE_TTL, CREDENTIAL_PLUGIN_TTL, SERVER_CERTIFICATE_TTL
 from runtime.metrics.measured_api import measured_lines
@@ -306,12 +307,12 @@ class NodeAgent:
 
 
 def _measured(can: NodeCapabilities, dispatcher: Dispatcher) -> NodeCapabilities:
-    """The same capabilities, with calls to the runtime, the volumes and the API server measured."""
+    """The same capabilities, measured: the runtime, which is paced as well, the volumes and the API server."""
     meters, now_ns = can.meters, dispatcher.now_ns
     lines = None if can.api is None else measured_lines(can.api, meters, now_ns)
     return replace(
         can,
-        cri=MeasuredCri(can.cri, meters, now_ns, dispatcher.wall_ns),
+        cri=PacedCri(MeasuredCri(can.cri, meters, now_ns, dispatcher.wall_ns), now_ns, dispatcher.schedule),
         volumes=MeasuredVolumes(can.volumes, meters, now_ns),
         api=lines and replace(lines, references=SettlingApi(lines.main, now_ns, dispatcher.schedule)),
     )

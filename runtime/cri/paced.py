@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextvars import copy_context
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -106,7 +107,7 @@ class PacedCri:
             key, waits = next_one
             pending = waits.ask()
             waits.answer.follow(pending)
-            pending.add_done_callback(lambda done, key=key, answer=waits.answer: self._passed_on(key, answer, done))
+            pending.add_done_callback(partial(self._passed_on, key, waits.answer))
 
     def _passed_on(self, key: object, answer: CancellingAnswer[Any], done: PendingAnswer[Any]) -> None:
         self._ended(key, done)

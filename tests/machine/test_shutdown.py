@@ -1,6 +1,8 @@
 """A machine with systemd-logind goes down: pods end by priority, critical ones last.
 
 The machine waits for them.
+
+A shutdown that fails (`poweroff.target` was masked in the meantime) is called off by logind, and the node goes on.
 """
 
 from __future__ import annotations
@@ -62,3 +64,39 @@ def test_pods_end_by_priority_and_critical_ones_last(
         one.power_off()
         print(f"{agent.unit}: ended in the order {witness.said('ends')}")
         assert witness.said("ends") == list(PRIORITIES)
+        one.boot()
+        after = await_well(agent)
+        assert after.twice == {}
+        assert sorted(witness.said("begins")) == sorted([*PRIORITIES, "deaf"] * 2), "each began once in each boot"
+
+
+def test_a_shutdown_that_fails_is_called_off_and_the_node_goes_on(roots: Callable[[str], Root]) -> None:
+    with machine(roots(KIND), memory="2G", disk="4G", swap=None) as one:
+        put_inside(one)
+        witness, agent = Witness(one), AgentAlone(one)
+        agent.begin(**GROUPS)
+        agent.drop(witness.pod("low", after_s=8, terminationGracePeriodSeconds=60))
+        await_well(agent)
+
+        one.run("systemctl poweroff --no-block")
+        one.until("journalctl -b -u actorlet | grep -q 'the machine goes down'", "the agent hears of it", limit_s=600)
+        one.run("systemctl mask --runtime poweroff.target")
+        one.until(
+            "journalctl -b -u systemd-logind | grep -qi 'error during inhibitor-delayed operation'",
+            "it fails",
+            limit_s=600,
+        )
+        assert one.alive
+        assert witness.said("ends") == ["low"], "who was told to end ends"
+        one.until(
+            "systemd-inhibit --list --no-legend --no-pager | grep -q actorlet", "it is held up again", limit_s=600
+        )
+        agent.drop(witness.pod("next"))
+        one.until("grep -q 'next begins' /host/witness/log", "a pod that comes now runs", limit_s=600)
+
+        one.run("systemctl unmask --runtime poweroff.target")
+        one.power_off()
+        assert witness.said("ends") == ["low", "next"]
+        one.boot()
+        await_well(agent)
+        assert (witness.said("begins").count("low"), witness.said("begins").count("next")) == (2, 2)

@@ -5,8 +5,7 @@ slow machine then no call ends within its deadline; each is thrown away and made
 does that too.
 
 A call that misses its deadline says little by itself: it may hang, and a call that hangs may cost only its own pod. It
-shows a slow runtime if other calls have succeeded meanwhile, and took a good part of that time. So it does if many
-went on at once and none has succeeded: where all hang, holding some back costs nothing. Then a quarter as many
+shows a slow runtime if other calls have succeeded meanwhile, and took a good part of that time. Then a quarter as many
 calls go on at once. Quick successes raise the limit by one each, and it goes when nothing waits for it.
 
 New pods wait for turns as well (`actors.sync.turns`), so that the first are Ready early. Those turns are short, and
@@ -20,8 +19,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable
 
-MANY = 8
-"""So many calls that miss their deadline are not all believed to hang."""
 LEAST = 2
 """One pod's call may hang, and the others go on."""
 FEWER = 4
@@ -84,9 +81,8 @@ class Pace:
         at_once = len(self._began_ns)
         began_ns = self._began_ns.pop(key)
         took_ns = now_ns - began_ns
-        slowest_ns = next((each for ended_ns, each in self._successes if ended_ns >= began_ns), None)
-        is_slow = at_once >= MANY if slowest_ns is None else slowest_ns * SLOW >= took_ns
-        if began_ns < self._reduced_ns or not is_slow:
+        slowest_ns = next((each for ended_ns, each in self._successes if ended_ns >= began_ns), 0)
+        if began_ns < self._reduced_ns or slowest_ns * SLOW < took_ns:
             return False
         self._missed_ns, self._reduced_ns = took_ns, now_ns
         self.limit = max(LEAST, min(at_once, self.limit or at_once) // FEWER)

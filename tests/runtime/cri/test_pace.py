@@ -55,13 +55,13 @@ def test_a_missed_deadline_beside_slow_successes_lets_fewer_go_on(slow: int, at_
     assert crowded(slow, at_once).limit == limit
 
 
-@pytest.mark.parametrize(("at_once", "limit"), [(1, None), (7, None), (8, LEAST), (40, 10)])
-def test_where_none_succeeds_only_many_that_miss_their_deadline_are_made_fewer(at_once: int, limit: int | None) -> None:
+@pytest.mark.parametrize("at_once", [1, 3, 40])
+def test_calls_that_hang_where_nothing_succeeds_hold_nobody_back(at_once: int) -> None:
     pace = Pace()
     for key in range(at_once):
         pace.begins(key, 0)
-    pace.missed_deadline(0, DEADLINE)
-    assert pace.limit == limit
+    assert not pace.missed_deadline(0, DEADLINE)
+    assert pace.limit is None
 
 
 def test_a_success_from_before_the_call_began_says_nothing_of_it() -> None:
@@ -201,20 +201,20 @@ def test_calls_that_hang_hand_their_places_on_though_nothing_ends() -> None:
     assert len(bench.begun()) == 4
 
 
-@pytest.mark.parametrize("pods", [15, 30, 60, 110])
+@pytest.mark.parametrize("pods", [60, 110])
 def test_a_node_full_of_pods_comes_up_on_a_machine_that_is_too_slow_for_all_at_once(pods: int) -> None:
-    """One CPU, of which each call needs ten seconds; all that go on share it."""
+    """One CPU, of which each call needs ten seconds; the oldest has half of it, and all share the rest."""
     now = 0
     runtime = Runtime()
     cri = PacedCri(runtime, lambda: now, lambda _, __: None)
     waiting = [cri.call(RUN_POD_SANDBOX, RunPodSandboxRequest()) for _ in range(pods)]
     done: dict[int, float] = {}
     began: dict[int, int] = {}
-    while waiting and now < pods * 10 + 3 * DEADLINE:
+    while waiting and now < pods * 10 + 2 * DEADLINE:
         now += 1
         going = [index for index, (_, answer) in enumerate(runtime.asked) if not answer.done()]
         for index in going:
-            done[index] = done.get(index, 0.0) + 1 / len(going)
+            done[index] = done.get(index, 0.0) + 0.5 / len(going) + (0.5 if index == going[0] else 0.0)
             began.setdefault(index, now)
             if done[index] >= 10:
                 runtime.asked[index][1].set_result(None)

@@ -65,10 +65,12 @@ def machine(
     swap: str | None = "1G",
     more_disks: tuple[str, ...] = (),
     kernel_words: tuple[str, ...] = (),
+    link: str = "",
 ) -> Iterator[Machine]:
     """A booted machine of the kind of `root`, gone afterwards.
 
-    `kernel_words` are told to its kernel at its first boot.
+    `kernel_words` are told to its kernel at its first boot. `link`: an interface of this host, whose other end it has
+    as `vec0` (`tests.machine.link`; user-mode Linux alone).
 
     CPUs and NUMA nodes are 4 and 2 in QEMU; user-mode Linux has one of each, and refuses more with ValueError. The swap
     is a disk that nothing turns on: `swapon -L swap` does. `more_disks` are empty ones, of these sizes.
@@ -90,7 +92,7 @@ def machine(
             disks.empty(paths[-1], size)
         with ExitStack() as held:
             on_a_cpu = held.enter_context(a_cpu_of_its_own(CACHE)) if root.kind == "uml" else []
-            made = Machine(root, directory, wanted, memory, tuple(paths), on_a_cpu)
+            made = Machine(root, directory, wanted, memory, tuple(paths), on_a_cpu, link)
             try:
                 made.boot(*kernel_words)
                 yield made
@@ -111,12 +113,14 @@ class Machine:
         memory: str,
         paths: tuple[Path, ...],
         on_a_cpu: list[str],
+        link: str,
     ) -> None:
         self.kind = root.kind
         self.shared = directory / "shared"
         """The directory that the machine sees as `/host`."""
         self._root, self._cpus, self._memory, self._disks = root, cpus_and_nodes, memory, paths
         self._on_a_cpu = on_a_cpu
+        self._always = (f"vec0:transport=tap,ifname={link}",) if link else ()
         self._console = directory / "console.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
@@ -135,8 +139,9 @@ class Machine:
         assert not self.alive, "it runs already"
         ours, theirs = socket.socketpair()
         with theirs, self._console.open("ab") as console:
+            words = (*self._always, *kernel_words)
             hardware = Hardware(
-                *self._cpus, self._memory, self._disks, self.shared, self._console, theirs.fileno(), kernel_words
+                *self._cpus, self._memory, self._disks, self.shared, self._console, theirs.fileno(), words
             )
             # `sh` is the first process of the namespace: when it is killed, all others are.
             start = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh"]

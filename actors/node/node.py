@@ -307,7 +307,7 @@ class NodeAgent:
 
 
 def _measured(can: NodeCapabilities, dispatcher: Dispatcher) -> NodeCapabilities:
-    """The same capabilities, measured: the runtime, which is paced as well, the volumes and the API server."""
+    """The same capabilities, measured: runtime (which is paced as well), volumes and API server."""
     meters, now_ns = can.meters, dispatcher.now_ns
     lines = None if can.api is None else measured_lines(can.api, meters, now_ns)
     return replace(

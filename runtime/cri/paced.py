@@ -1,4 +1,6 @@
-"""`PacedCri`: a runtime that is asked to make no more at once than it can make in time (`runtime.cri.pace`).
+"""`PacedCri`: a runtime that is asked to make no more at once than it can make in time.
+
+The rules are in `runtime.cri.pace`.
 
 Calls that wait for their place are not begun, so their deadlines do not run. Those that bring a pod nearest to its end
 go first: starts of containers, then their creation, then sandboxes.
@@ -36,7 +38,10 @@ class _Waiting:
 
 
 class PacedCri:
-    """`now_ns` is monotonic; `schedule` calls a function after so many nanoseconds. Calls may come from any thread."""
+    """Calls may come from any thread.
+
+    `now_ns` is monotonic; `schedule` calls a function after so many nanoseconds.
+    """
 
     def __init__(
         self, cri: Cri, now_ns: Callable[[], int], schedule: Callable[[int, Callable[[], None]], object]

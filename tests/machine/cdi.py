@@ -1,4 +1,7 @@
-"""CDI devices of a machine: `vendor.example/gpu=gpu0` and more, each the machine's kernel log under another name."""
+"""CDI devices of a machine, `vendor.example/gpu=gpu0` and more.
+
+Each is the machine's kernel log under another name.
+"""
 
 from __future__ import annotations
 

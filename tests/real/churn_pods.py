@@ -35,7 +35,7 @@ _OF_THE_API: list[dict[str, Any]] = [
         },
     },
 ]
-_PROBE = {"exec": {"command": ["true"]}, "periodSeconds": 1, "timeoutSeconds": 60, "failureThreshold": 60}
+PROBE = {"exec": {"command": ["true"]}, "periodSeconds": 1, "timeoutSeconds": 60, "failureThreshold": 60}
 _SLOW = "trap 'sleep 1; exit 0' TERM; sleep 1000000 & wait"
 _DEAF = "trap '' TERM; sleep 1000000"
 
@@ -57,8 +57,8 @@ def plain(name: str) -> dict[str, Any]:
 def full(name: str, volumes: list[dict[str, Any]] = _OF_THE_NODE) -> dict[str, Any]:
     """Init container, sidecar, two containers, probes, hooks and volumes; no object of the API."""
     hooks = {"preStop": {"exec": {"command": ["true"]}}, "postStart": {"exec": {"command": ["true"]}}}
-    main = container(livenessProbe=_PROBE, readinessProbe=_PROBE, startupProbe=_PROBE, volumeMounts=_mounted(volumes))
-    inits = [container("first", "true"), container("sidecar", restartPolicy="Always", startupProbe=_PROBE)]
+    main = container(livenessProbe=PROBE, readinessProbe=PROBE, startupProbe=PROBE, volumeMounts=_mounted(volumes))
+    inits = [container("first", "true"), container("sidecar", restartPolicy="Always", startupProbe=PROBE)]
     second = container("second", lifecycle=hooks)
     return pod(name, main, second, initContainers=inits, volumes=volumes, terminationGracePeriodSeconds=3)
 

@@ -120,6 +120,16 @@ class Containerd:
         self._process.kill()
         self._process.wait()
 
+    def hang(self) -> None:
+        """It answers nobody, until `go_on`."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """After `hang`."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
     @property
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None

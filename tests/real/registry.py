@@ -81,15 +81,15 @@ class Registry:
 class Throttle:
     """Forwards connections to `address` at `bytes_per_second` in all towards the client.
 
-    `address` of its own.
+    `address` of its own. `port`: where it listens, such as that of one that was closed; 0 is any.
     """
 
-    def __init__(self, address: str, bytes_per_second: int) -> None:
+    def __init__(self, address: str, bytes_per_second: int, port: int = 0) -> None:
         self.bytes_per_second = bytes_per_second
         self._target = address
         self._ended = threading.Event()
         self._pace = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 

@@ -14,8 +14,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
-import subprocess
 import time
 from collections import Counter
 from contextlib import suppress
@@ -23,13 +21,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from actorlet._process import command
 from runtime.cri.errors import CriError
 from tests.real import churn_pods
 from tests.real.agent import Agent
 from tests.real.cluster import Cluster
 from tests.real.containerd import Containerd
 from tests.real.pods import Truth, container, pod
+from tests.real.records import AS_RECORDED, FAILED, replayed_elsewhere
 from tests.real.registry import Throttle
 from tests.real.remains import remains
 from tests.real.waiting import BUSY, until
@@ -43,7 +41,6 @@ CALM_S = 120.0
 REPLAY_S = 60.0
 ANY_SPEED = 1 << 30
 PROBE = {"exec": {"command": ["true"]}, "periodSeconds": 10, "timeoutSeconds": 60, "failureThreshold": 60}
-AS_RECORDED = "all is as recorded, to the last call and message"
 
 
 def unhealthy(name: str) -> dict[str, Any]:
@@ -162,24 +159,6 @@ class Night:
         self._undo.append(self._line.mend)
 
 
-def replayed_elsewhere(record: Path, place: Path) -> subprocess.CompletedProcess[str]:
-    """What a process says of a copy of the record that has nothing in common with the agent but the code.
-
-    Its hashes are seeded anew, since it ignores the environment as all of actorlet's own processes do.
-    """
-    copy = shutil.copytree(record, place / "brought-here")
-    elsewhere = {"PATH": os.defpath, "HOME": str(place), "TZ": "Asia/Kolkata", "LC_ALL": "C"}
-    return subprocess.run(
-        command("cli.main", "replay", str(copy)),
-        cwd=place,
-        env=elsewhere,
-        capture_output=True,
-        text=True,
-        timeout=600 * BUSY,
-        check=False,
-    )
-
-
 def test_a_night_with_churn_faults_and_a_killed_agent_lives_again_elsewhere(
     cluster: Cluster, agent: Agent, truth: Truth, containerd: Containerd, tmp_path: Path
 ) -> None:
@@ -204,6 +183,7 @@ def test_a_night_with_churn_faults_and_a_killed_agent_lives_again_elsewhere(
     left = partial(remains, agent, containerd, truth)
     until(lambda: not left(), CALM_S, lambda: f"left: {left()}; {agent.troubles()}")
     assert agent.terminate() == 0
+    assert FAILED not in agent.said(), agent.said()
     began = time.monotonic()
     replay = replayed_elsewhere(record, tmp_path)
     counts = {

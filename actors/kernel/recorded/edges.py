@@ -253,7 +253,7 @@ class RecordedEffect(Promise[Any]):
             return self.real.cancel()
         if self.done():
             return False
-        cancelled: bool = edges.call(CANCEL, self.real.cancel, (self.number,), {})
+        cancelled: bool = edges.call(CANCEL, lambda _: self.real.cancel(), (self.number,), {})
         if self.real.done() and not self.done():
             edges.end_now(self)
         return cancelled

@@ -259,7 +259,7 @@ class ReplayedDispatcher(Dispatcher):
 
     def answer(self, site: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Answer a call of an actor from the record. Raises what the call raised, or NotRecordedError."""
-        found = self._find_call(site, arguments, named)
+        found, ends = self._find_call(site, arguments, named)
         if found is None:
             self._differs(DifferenceKind.CALL_NEW, site, "", self._compare.told((arguments, named)))
             return self._usual_answer(site)
@@ -278,30 +278,33 @@ class ReplayedDispatcher(Dispatcher):
         if found.ended is Ended.HANDLE:
             return ReplayedEdge(self, found.value)
         if found.ended is Ended.VALUE:
-            if site == CANCEL and found.value:
-                self._end_at_once(arguments[0])
+            if site == CANCEL and ends is not None:
+                self._end(ends.number, ends.failed, ends.value)
             return found.value
         effect = self._effects[found.value] = ReplayedEffect(self, found.value)
-        self._end_at_once(found.value)
+        if ends is not None:
+            self._end(ends.number, ends.failed, ends.value)
         return effect
 
-    def _find_call(self, site: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Called | None:
-        """The recorded call: the first of its site with the same arguments, or else the first of its site."""
+    def _find_call(
+        self, site: str, arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[Called | None, EndedAtOnce | None]:
+        """The recorded call: the first of its site with the same arguments, or else the first of its site.
+
+        Also the effect that it has ended: the record has that right behind it.
+        """
         of_site = [call for call in self._calls if isinstance(call, Called) and call.site == site]
         if not of_site:
-            return None
+            return None, None
         same = (call for call in of_site if self._compare.same_call(call, arguments, named))
         found = next(same, of_site[0])
-        self._calls.remove(found)
-        return found
-
-    def _end_at_once(self, number: int) -> None:
-        """End the effect if the record says that it ended within this step."""
-        for call in self._calls:
-            if isinstance(call, EndedAtOnce) and call.number == number:
-                self._calls.remove(call)
-                self._end(number, call.failed, call.value)
-                return
+        place = next(place for place, call in enumerate(self._calls) if call is found)
+        del self._calls[place]
+        behind = self._calls[place] if place < len(self._calls) else None
+        if not isinstance(behind, EndedAtOnce):
+            return found, None
+        del self._calls[place]
+        return found, behind
 
     def _end(self, number: int, failed: bool, value: Any) -> None:
         effect = self._effects.pop(number, None)

@@ -359,3 +359,53 @@ def test_what_actors_leave_open_is_closed_when_they_hand_over():
     system.stop()
     assert weather.closed == 1
     assert weather.later.cancelled()
+
+
+class Impatient(Actor):
+    """Gives up on what it has asked for."""
+
+    def __init__(self, weather: Any, listener: Any) -> None:
+        super().__init__()
+        self._weather = weather
+        self._listener = listener
+
+    @handles(Begin)
+    def ask(self, _: Begin) -> None:
+        asked = self._weather.tomorrow("here")
+        gave_up = asked.cancel()
+        self._listener.tell(Heard(f"{gave_up} {asked.done()} {type(asked.exception()).__name__} {asked.cancel()}"))
+
+
+@pytest.mark.parametrize("kind", [Future, Promise])
+def test_an_effect_that_is_cancelled_has_ended_in_the_record_too(kind: Any):
+    entries: list[Entry] = []
+    weather, heard = Weather(), list[str]()
+    weather.later = kind()
+
+    def live(dispatcher: Any, weather: Any) -> ActorSystem:
+        system = ActorSystem(dispatcher, name="weather")
+        listener = system.spawn(Listener, heard, name="listener")
+        system.spawn(Impatient, weather, listener, name="impatient")
+        dispatcher.release()
+        return system
+
+    simulated = SimulatedDispatcher(1)
+    recorder = RecordedDispatcher(simulated, entries.append, seed=1)
+    system = live(recorder, recorder.edges.of(weather, "weather"))
+    impatient = system.find("/impatient")
+    assert impatient is not None
+    impatient.tell(Begin())
+    simulated.run_for(SECOND_NS)
+    assert system.stop()
+    assert weather.later.done()
+    assert not recorder.lost
+    (told,) = heard
+    assert told.startswith("True True Cancelled")
+    assert told.endswith("False")
+    differences: list[Difference] = []
+    replayed = ReplayedDispatcher(entries, Same(), differences.append)
+    replayed.root = live(replayed, ReplayedEdge(replayed, "weather")).root
+    while replayed.step() is not None:
+        pass
+    assert differences == []
+    assert heard == [told, told]

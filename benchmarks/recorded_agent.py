@@ -187,9 +187,7 @@ def start_over(pods: int, times: int) -> dict[str, Any]:
             with open(log, encoding="utf-8", errors="replace") as file:
                 failed = file.read().count("Traceback")
         played_from = monotonic()
-        replay = subprocess.run(
-            command("cli.main", "replay", record), capture_output=True, text=True, check=False
-        )
+        replay = subprocess.run(command("cli.main", "replay", record), capture_output=True, text=True, check=False)
         return {
             "pods": pods,
             "started over": counts[0],

@@ -33,6 +33,12 @@ def run_at(runs: Sequence[RecordedRun], moment: str) -> tuple[RecordedRun, int]:
     return begun[-1], wall_ns
 
 
+def run_before(runs: Sequence[RecordedRun], wall_ns: int) -> RecordedRun:
+    """The last agent that had begun by then; the first one if none had."""
+    begun = [run for run in runs if run.header.began_wall_ns <= wall_ns]
+    return begun[-1] if begun else runs[0]
+
+
 def rest(runs: Sequence[RecordedRun]) -> str:
     """From when on the record can be played."""
     first = next((run for run in runs if run.has_begin), None)

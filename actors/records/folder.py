@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from actors.kernel.recorded.entries import Entry
-from actors.records.format import EntryDecoder, FormatError, Header, read_header
+from actors.records.format import EntryDecoder, FormatError, Header, read_header, times_ns
 from actors.records.values import ValueReader
 from runtime.records.ring import segments_of
 from runtime.records.segments import SegmentError, SegmentReader
@@ -36,17 +37,34 @@ class RecordedRun:
         """All entries, up to where the record was cut off. Raises FormatError for one that is damaged before."""
         decoder = EntryDecoder(values)
         for number, path in enumerate(self.paths):
+            # At once: a player may be forked meanwhile, and forks would read on in one place of one file.
             with open(path, "rb") as file:
-                segment = SegmentReader(file)
-                index = read_header(segment.begin()).index
-                if index != self.header.index + number:
-                    raise FormatError(f"{path}: segments before this one are missing")
-                decoder.begin()
-                for payload in segment.payloads():
-                    yield from decoder.entries(payload)
-                self.torn = segment.torn
-                if segment.torn and number + 1 < len(self.paths):
-                    raise FormatError(f"{path}: {segment.torn}")
+                segment = SegmentReader(io.BytesIO(file.read()))
+            index = read_header(segment.begin()).index
+            if index != self.header.index + number:
+                raise FormatError(f"{path}: segments before this one are missing")
+            decoder.begin()
+            for payload in segment.payloads():
+                yield from decoder.entries(payload)
+            self.torn = segment.torn
+            if segment.torn and number + 1 < len(self.paths):
+                raise FormatError(f"{path}: {segment.torn}")
+
+    def ended_wall_ns(self) -> int:
+        """When its last entry was recorded, in ns since 1970, by the clock of its beginning.
+
+        Reads the last segment. Raises FormatError and OSError.
+        """
+        *_, last = (self.header.began_wall_ns, *self._times_ns(self.paths[-1]))
+        first = next(self._times_ns(self.paths[0]), last)
+        return self.header.began_wall_ns + last - first
+
+    @staticmethod
+    def _times_ns(path: str) -> Iterator[int]:
+        with open(path, "rb") as file:
+            segment = SegmentReader(file)
+            segment.begin()
+            yield from times_ns(segment.payloads())
 
 
 def runs_in(folder: str) -> Sequence[RecordedRun]:

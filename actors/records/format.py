@@ -9,7 +9,7 @@ that come again are the number of the first in the segment.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -282,6 +282,23 @@ class EntryDecoder:
 
     def _value(self, field: bytes | int) -> Any:
         return self._values.read(self._bytes(field))
+
+
+_TIMED = frozenset("ATFDBMXZ")
+"""The entries whose first field is a time."""
+
+
+def times_ns(payloads: Iterable[bytes]) -> Iterator[int]:
+    """The times of the entries of one segment, without their values. Raises FormatError."""
+    now_ns = 0
+    for payload in payloads:
+        try:
+            for row in msgspec.msgpack.decode(payload):
+                if row[0] in _TIMED:
+                    now_ns += row[1]
+                    yield now_ns
+        except (msgspec.MsgspecError, IndexError, TypeError, KeyError) as failure:
+            raise FormatError(f"the record is damaged: {failure}") from failure
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------

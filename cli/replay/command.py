@@ -39,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     if os.path.isdir(options.file):
         return replay_record(options)
+    if options.observe:
+        complain("actorlet replay: --observe needs a record; a saved failure is looked at by --step")
+        return 2
     if options.scenario is not None:
         complain("actorlet replay: --scenario needs a record; a saved failure has its scenario in the file")
         return 2
@@ -134,5 +137,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--scenario", metavar="FILE", help="of a record: write the smallest scenario that fails alike (also: --pod)"
     )
+    parser.add_argument("--observe", action="store_true", help="of a record: serve a page that shows any moment of it")
     parser.add_argument("--trace", metavar="FILE", help="write every message, a line each")
     return parser

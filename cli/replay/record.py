@@ -40,6 +40,11 @@ def replay_record(options: argparse.Namespace) -> int:
         runs = chosen(there, options)
         if options.run is None and (gone := left_out(there)):
             say(gone)
+        if options.observe:
+            # Here: other replays need no server.
+            from cli.replay.observe import observe
+
+            return observe(options.file, there)
         if options.scenario is not None:
             # Here: other replays need no simulated world.
             from cli.replay.scenario_file import write_scenario

@@ -10,7 +10,6 @@ that does not answer delays only the request that asked.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import platform
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -33,12 +32,13 @@ from runtime.http_server.checkpoints import Checkpoints
 from runtime.http_server.guests import source_of
 from runtime.http_server.heads import Head, HttpRefusal, query_of, sound_path
 from runtime.http_server.health import ALIVE, CHECKS, asks_actors, health, wanted_checks, why_unlogged
-from runtime.http_server.local_site import refuse_other_pages
 from runtime.http_server.log_streams import LogStreams
 from runtime.http_server.manifest_door import ManifestDoor
 from runtime.http_server.measured import MAIN, READ_ONLY, RequestRecords, label_of
 from runtime.http_server.numbers import Numbers, NumbersView
 from runtime.http_server.observer import Observer, ObserverView, asking_for_token, is_observed
+from runtime.http_server.observer import page as observer_page
+from runtime.http_server.observer_door import observed_path
 from runtime.http_server.paths import EVERYTHING, UPGRADED, Asked, ServerEndpoint, Switch, asked, paths_of
 from runtime.http_server.profiles import Profiles
 from runtime.http_server.running import run_command, running_pods
@@ -184,19 +184,7 @@ class NodeEndpoints:
         """A handler that serves only the observer, to clients that have the token."""
 
         async def answer(request: web.BaseRequest) -> web.StreamResponse:
-            headers = request.headers
-            refuse_other_pages(
-                headers.get("Host", ""),
-                headers.get("Origin"),
-                headers.get("Sec-Fetch-Site", ""),
-                followed_link=request.method == "GET" and headers.get("Sec-Fetch-Mode") == "navigate",
-            )
-            path = sound_path(request.path)
-            if not hmac.compare_digest(_bytes(bearer_of(request.headers.get("Authorization", ""))), token.encode()):
-                raise asking_for_token(HttpRefusal(401, "Unauthorized"))
-            let_in(request.transport)
-            if not is_observed(path):
-                raise HttpRefusal(404, "there is /ui here, and nothing else")
+            path = observed_path(request, token)
             return await self._answer(request, asked(request.method, path, self._facts.on))
 
         return answer
@@ -328,7 +316,7 @@ class NodeEndpoints:
         return await manifest_door.answer(request, names, self._view, self._on_thread)
 
     async def _observer_page(self, _: web.BaseRequest, names: Mapping[str, str]) -> web.Response:
-        return self._observer.page(names.get("file", ""))
+        return observer_page(names.get("file", ""))
 
     async def _observer_stream(self, request: web.BaseRequest, _: Mapping[str, str]) -> web.StreamResponse:
         return await self._observer.stream(request)
@@ -363,11 +351,6 @@ class NodeEndpoints:
 
     async def _on_thread(self, question: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, question)
-
-
-def _bytes(header: str) -> bytes:
-    """A value as it was sent: it may be no text."""
-    return header.encode(errors="surrogateescape")
 
 
 def pod_list(pods: tuple[Pod, ...]) -> bytes:

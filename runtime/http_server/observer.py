@@ -27,6 +27,8 @@ _FILES = {
     "": ("index.html", "text/html"),
     "observer.css": ("observer.css", "text/css"),
     "observer.js": ("observer.js", "text/javascript"),
+    "record.css": ("record.css", "text/css"),
+    "record.js": ("record.js", "text/javascript"),
     "shares.css": ("shares.css", "text/css"),
     "shares.js": ("shares.js", "text/javascript"),
 }
@@ -55,6 +57,14 @@ def asking_for_token(refusal: HttpRefusal) -> HttpRefusal:
     return HttpRefusal(401, refusal.text, (CHALLENGE,)) if refusal.status == 401 else refusal
 
 
+def page(name: str) -> web.Response:
+    """A file of the page. Raises HttpRefusal."""
+    if name not in _FILES:
+        raise HttpRefusal(404, f"there is no /ui/{name}")
+    file, kind = _FILES[name]
+    return web.Response(body=(PAGE / file).read_bytes(), content_type=kind, charset="utf-8", headers=HEADERS)
+
+
 class ObserverView(Protocol):
     """The data for the observer. Methods may wait, and run on a thread."""
 
@@ -80,13 +90,6 @@ class Observer:
         self._looking: asyncio.Task[None] | None = None
         self._seen: Look = _NOTHING
         self._changed = asyncio.Event()
-
-    def page(self, name: str) -> web.Response:
-        """A file of the page. Raises HttpRefusal."""
-        if name not in _FILES:
-            raise HttpRefusal(404, f"there is no /ui/{name}")
-        file, kind = _FILES[name]
-        return web.Response(body=(PAGE / file).read_bytes(), content_type=kind, charset="utf-8", headers=HEADERS)
 
     async def stream(self, request: web.BaseRequest) -> web.StreamResponse:
         """Goes on until the client goes. Raises HttpRefusal."""
@@ -122,7 +125,13 @@ class Observer:
 
 
 def _event(told: Look | None, seen: Look) -> bytes | None:
-    """The changes as an event; None without changes.
+    """The changes as an event; None without changes."""
+    data = event_data(told, seen)
+    return None if data is None else b"data: %s\n\n" % data
+
+
+def event_data(told: Look | None, seen: Look) -> bytes | None:
+    """The changes as JSON; None without changes.
 
     `told` None: nothing was sent before, so everything is.
     """
@@ -132,4 +141,4 @@ def _event(told: Look | None, seen: Look) -> bytes | None:
     if told is not None and not parts and not gone:
         return None
     whole = b"true" if told is None else b"false"
-    return b'data: {"whole":%s,"gone":%s,"parts":{%s}}\n\n' % (whole, json.dumps(gone).encode(), b",".join(parts))
+    return b'{"whole":%s,"gone":%s,"parts":{%s}}' % (whole, json.dumps(gone).encode(), b",".join(parts))

@@ -6,6 +6,7 @@ Pictures are kept in `.artifacts`.
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from actorlet._process import command
 from actors.kernel import Actor, Message, PoolDispatcher, RestartStrategy, handles
 from cli.run.node_server import NodeWindow, Serving, node_server
 from config.kubelet import KubeletConfiguration
@@ -261,3 +263,22 @@ def test_words_of_pods_turn_hide_and_mark_up_nothing(page: Browser, tmp_path: Pa
         assert page.says("document.querySelectorAll('b, a').length") == 0
         for text, shown in CASES:
             assert page.says(f"harmless({json.dumps(text)})") == shown, "as harmless_text.py does it"
+
+
+def test_the_slider_of_a_record_moves_all_panels_through_the_night(page: Browser, after: ExitStack) -> None:
+    line = command("cli.main", "replay", str(Path(__file__).parents[2] / "examples" / "night"), "--observe")
+    process = after.enter_context(subprocess.Popen(line, stdout=subprocess.PIPE, text=True))
+    after.callback(process.terminate)
+    assert process.stdout is not None
+    page.open(process.stdout.readline().split()[-1])
+    settled = "document.getElementById('link').innerText === 'recorded' && shownMoment === moment"
+    restarts = "[...document.querySelectorAll('#pods tbody tr')].map((row) => row.cells[3].innerText).join()"
+    page.until(shows("recorded"))
+    page.until(f"{settled} && {restarts} === '0,1'")
+    slider = "document.getElementById('moment')"
+    page.says(f"{slider}.value = 600; {slider}.dispatchEvent(new Event('input'))")
+    page.until(f"{settled} && {restarts} === '0,0'")
+    page.until(shows("2026-09-25 03:00:00 UTC"))
+    page.until("document.getElementById('story').innerText.includes('Container started')")
+    page.picture(PICTURES / "observer-record.png")
+    assert not [line for line in page.messages if '"error"' in line], page.messages

@@ -56,7 +56,7 @@ function of(kind) {
 // --- ages -----------------------------------------------------------------------------------------------------------
 
 function age(stamp) {
-  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(stamp)) / 1000));
+  const seconds = Math.max(0, Math.floor((now() - Date.parse(stamp)) / 1000));
   if (seconds < 120) return seconds + "s";
   if (seconds < 7200) return Math.floor(seconds / 60) + "m";
   return seconds < 172800 ? Math.floor(seconds / 3600) + "h" : Math.floor(seconds / 86400) + "d";
@@ -66,11 +66,13 @@ function since(stamp, before = "") {
   return stamp ? make("span", { "data-since": stamp, "data-before": before, title: stamp }, before + age(stamp)) : "";
 }
 
-setInterval(() => {
+function drawAges() {
   for (const each of document.querySelectorAll("[data-since]")) {
     write(each, each.dataset.before + age(each.dataset.since));
   }
-}, 1000);
+}
+
+setInterval(drawAges, 1000);
 
 // --- the stream -----------------------------------------------------------------------------------------------------
 
@@ -322,7 +324,7 @@ async function tellStory(now = false) {
   storyAsked = Date.now();
   const uid = chosen;
   try {
-    const answer = await fetch(HOME + "ui/pods/" + encodeURIComponent(uid), { credentials: "same-origin" });
+    const answer = await fetch(HOME + homeOfStory() + encodeURIComponent(uid), { credentials: "same-origin" });
     if (!answer.ok || uid !== chosen) return;
     const text = await answer.text();
     const story = JSON.parse(text);
@@ -333,6 +335,15 @@ async function tellStory(now = false) {
   } catch (error) {
     // The stream says that nobody answers.
   }
+}
+
+function clearStory() {
+  storyTold = "";
+  storyShown = "";
+  write(at("story-of"), "The pod that you choose");
+  const made = [];
+  at("story").replaceChildren(...made);
+  drawn.delete(at("story-of"));
 }
 
 function clock(stamp) {
@@ -405,5 +416,9 @@ document.querySelector("main").addEventListener("click", (event) => {
 narrow.addEventListener("change", askDraw);
 at("troubled").checked = narrow.matches;
 at("troubled").addEventListener("change", askDraw);
-setInterval(() => tellStory(), 2000);
-listen();
+if (isRecord()) {
+  openRecord();
+} else {
+  setInterval(() => tellStory(), 2000);
+  listen();
+}

@@ -1,4 +1,4 @@
-"""What a record costs the agent as users run it: CPU, memory, disk and the time of a burst, beside none.
+"""What a record costs the agent as users run it: CPU, memory, disk and time, beside none.
 
     python -m benchmarks.recorded_agent [--pods 110] [--minutes 5] [--churn 6] [--hours 8] [--start-over]
 

@@ -1,8 +1,6 @@
-"""Any moment of a record, as the observer's page shows it: a process that plays to it.
+"""Any moment of a record, as the observer's page shows it: a process that plays to it (`play_moments`).
 
-    python -I actorlet/_process.py cli.replay.moments DIR
-
-It reads questions from its input and writes answers to its output, a line of JSON each, one after the other.
+It reads questions from one pipe and writes answers to another, a line of JSON each, one after the other.
 
 A question to an actor gives it turns, so a player that was asked cannot go on as recorded. And no player can go back.
 So forks do both. The player goes on, and a fork of it is asked. At some moments a fork stays behind and sleeps. A
@@ -13,23 +11,21 @@ memory, and end with the process.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import process_time
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 
-from actors.records.folder import RecordedRun, runs_in
+from actors.records.folder import RecordedRun
 from actors.replays.player import RunPlayer
 from cli.recorded_runs import run_before
 from cli.run.observer_view import look, timeline
 from cli.silence import silence
 
 SLEEPERS_AT_MOST = 24
-APART_CPU_S = 0.5
-"""A fork stays behind after so much work of the player. Twice as much when there are too many."""
+APART_STEPS = 2000
+"""A fork stays behind after so many steps of the player. Twice as many when there are too many forks."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -65,8 +61,8 @@ class Moments:
         self._answers = answers
         self._player: RunPlayer | None = None
         self._sleepers: list[Sleeper] = []
-        self._apart_s = APART_CPU_S
-        self._worked_s = 0.0
+        self._apart = APART_STEPS
+        self._next_fork = 0
 
     def answer(self, question: Question) -> None:
         """Write the answer, from whichever process."""
@@ -88,9 +84,8 @@ class Moments:
         self._go_on(self._player, question)
 
     def _go_on(self, player: RunPlayer, question: Question) -> None:
-        self._worked_s = process_time()
         while _is_before(player, question.at_ns) and player.step() is not None:
-            if process_time() - self._worked_s >= self._apart_s:
+            if player.steps >= self._next_fork:
                 self._stay_behind(player)
         self._asked(player, question)
 
@@ -117,7 +112,7 @@ class Moments:
             os._exit(0)
         os.close(theirs)
         self._sleepers.append(Sleeper(player.run, player.wall_ns, os.fdopen(ours, "wb"), fork))
-        self._worked_s = process_time()
+        self._next_fork = player.steps + self._apart
 
     def _sleep(self, player: RunPlayer, questions: int) -> None:
         """Wait for questions until the process that asks has ended."""
@@ -143,7 +138,7 @@ class Moments:
             each.questions.close()
             os.waitpid(each.process, 0)
         self._sleepers = kept
-        self._apart_s *= 2
+        self._apart *= 2
 
 
 def _is_before(player: RunPlayer, at_ns: int) -> bool:
@@ -168,18 +163,13 @@ def _answer(player: RunPlayer, question: Question) -> Moment:
     return Moment(parts={name: msgspec.Raw(part) for name, part in parts.items()})
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Answer the questions of the input until it ends."""
-    (folder,) = sys.argv[1:] if argv is None else argv
-    runs = [run for run in runs_in(folder) if run.has_begin]
-    answers: Any = sys.stdout.buffer
+def play_moments(runs: Sequence[RecordedRun], questions: IO[bytes], answers: IO[bytes]) -> None:
+    """Answer until there are no more questions."""
     moments = Moments(runs, answers)
     with silence():
-        for line in sys.stdin.buffer:
-            question = msgspec.json.decode(line, type=Question)
+        for line in questions:
             try:
-                moments.answer(question)
+                moments.answer(msgspec.json.decode(line, type=Question))
             except Exception as failure:
                 answers.write(msgspec.json.encode(Moment(error=str(failure))) + b"\n")
                 answers.flush()
-    return 0

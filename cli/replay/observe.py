@@ -6,39 +6,44 @@ A process beside this one plays the record (`cli.replay.moments`), since it fork
 from __future__ import annotations
 
 import os
-import secrets
 import signal
-import subprocess
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 
 import msgspec
 
-from actorlet._process import command
 from actors.records.folder import NoRecordError, RecordedRun
 from cli.blocked_signals import ENDING, blocking
 from cli.printing import say
 from cli.recorded_runs import rest
-from cli.replay.moments import Moment, Question
+from cli.replay.moments import Moment, Question, play_moments
 from runtime.http_server.heads import HttpRefusal
-from runtime.http_server.listener import HttpListener
 from runtime.http_server.record_observer import RecordObserver
 from runtime.io.event_loop import LoopThread
 
 MS_NS = 1_000_000
-HOST = "127.0.0.1"
 
 
 class RecordedMoments:
-    """Asks the process that plays: `runtime.http_server.record_observer.RecordedView`. `close` ends it."""
+    """Asks a process that plays: `runtime.http_server.record_observer.RecordedView`.
 
-    def __init__(self, folder: str, runs: Sequence[RecordedRun]) -> None:
+    Made before there are threads, since it forks. `close` ends the process. One thread uses it.
+    """
+
+    def __init__(self, runs: Sequence[RecordedRun]) -> None:
         self._runs = runs
-        self._lock = threading.Lock()
-        self._process = subprocess.Popen(
-            command("cli.replay.moments", os.path.abspath(folder)), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        asked, questions = os.pipe()
+        answers, told = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            os.close(questions)
+            os.close(answers)
+            with suppress(BaseException):
+                play_moments(runs, os.fdopen(asked, "rb"), os.fdopen(told, "wb"))
+            os._exit(0)
+        os.close(asked)
+        os.close(told)
+        self._questions, self._answers = os.fdopen(questions, "wb"), os.fdopen(answers, "rb")
 
     def span(self) -> bytes:
         """See `RecordedView`."""
@@ -58,37 +63,32 @@ class RecordedMoments:
         return None if moment.timeline is None else moment.timeline.encode()
 
     def _ask(self, question: Question) -> Moment:
-        with self._lock:
-            asked, answers = self._process.stdin, self._process.stdout
-            assert asked is not None
-            assert answers is not None
-            try:
-                asked.write(msgspec.json.encode(question) + b"\n")
-                asked.flush()
-                return msgspec.json.decode(answers.readline(), type=Moment)
-            except (OSError, msgspec.MsgspecError):
-                raise HttpRefusal(500, "the process that plays the record has ended") from None
+        try:
+            self._questions.write(msgspec.json.encode(question) + b"\n")
+            self._questions.flush()
+            return msgspec.json.decode(self._answers.readline(), type=Moment)
+        except (OSError, msgspec.MsgspecError):
+            raise HttpRefusal(500, "the process that plays the record has ended") from None
 
     def close(self) -> None:
-        """End the process and its forks."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
+        """End the process; its forks end with it."""
+        os.kill(self._process, signal.SIGKILL)
+        os.waitpid(self._process, 0)
+        with suppress(BrokenPipeError):
+            self._questions.close()
+        self._answers.close()
 
 
 @blocking()
-def observe(folder: str, runs: Sequence[RecordedRun]) -> int:
+def observe(runs: Sequence[RecordedRun]) -> int:
     """Serve the page until a signal comes; the exit status. Raises NoRecordError and OSError."""
     playable = [run for run in runs if run.has_begin]
     if not playable:
         raise NoRecordError(rest(runs))
-    token = secrets.token_urlsafe(18)
-    with closing(RecordedMoments(folder, playable)) as moments, closing(LoopThread("observer")) as loop:
-        listener = HttpListener(loop, RecordObserver(moments, token).answer, host=HOST, port=0)
-        listener.start()
-        with closing(listener):
-            say(f"observer: http://actorlet:{token}@{HOST}:{listener.port}/ui", "Ctrl-C ends it")
-            signal.sigwait(ENDING)
+    with ExitStack() as after:
+        moments = after.enter_context(closing(RecordedMoments(playable)))
+        loop = after.enter_context(closing(LoopThread("observer")))
+        observer = after.enter_context(closing(RecordObserver(moments, loop)))
+        say(f"observer: {observer.start()}", "Ctrl-C ends it")
+        signal.sigwait(ENDING)
     return 0

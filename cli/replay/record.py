@@ -44,7 +44,7 @@ def replay_record(options: argparse.Namespace) -> int:
             # Here: other replays need no server.
             from cli.replay.observe import observe
 
-            return observe(options.file, there)
+            return observe(there)
         if options.scenario is not None:
             # Here: other replays need no simulated world.
             from cli.replay.scenario_file import write_scenario

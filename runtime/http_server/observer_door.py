@@ -1,4 +1,4 @@
-"""Who may see an observer that is served by itself, on loopback: holders of the token, from its own pages."""
+"""Who may see an observer that is served by itself: holders of its token, from its own pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`actorlet` whose recorded actors start over soon: after seconds, and when their run has taken a few KiB.
+"""`actorlet` whose recorded actors start over after seconds, and a few KiB.
 
     python -m tests.real.eager_recording run --record DIR ...
 

@@ -1,4 +1,4 @@
-"""An agent on containerd is recorded under churn and faults, and lives again elsewhere to its last message (issue 49).
+"""An agent on containerd is recorded, and lives again elsewhere to its last message (issue 49).
 
 Pods of many kinds come and go, by manifests and by the API server. Containers are killed, images are missing, probes
 fail. The runtime hangs, dies and comes back, and so does the line to the API server. Half-way the agent is killed.

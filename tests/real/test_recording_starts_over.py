@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,10 @@ class NotReady:
         """With the server."""
 
 
+def has_started_over(agent: Agent, times: int) -> bool:
+    return agent.said().count(STARTS_OVER) >= times
+
+
 def test_actors_that_start_over_restart_and_unready_nothing_and_each_life_can_be_played(
     cluster: Cluster, agent: Agent, truth: Truth, containerd: Containerd, tmp_path: Path
 ) -> None:
@@ -57,7 +62,7 @@ def test_actors_that_start_over_restart_and_unready_nothing_and_each_life_can_be
     cluster.await_phase("Running", *names)
     keys = {life.key for life in truth.lives()}
     for number in range(TIMES):
-        agent.await_that(lambda: agent.said().count(STARTS_OVER) > number, "the node is never at rest", LIMIT_S)
+        agent.await_that(partial(has_started_over, agent, number + 1), "the node is never at rest", LIMIT_S)
         cluster.run(churn_pods.plain(f"late-{number}"))
         names.append(f"late-{number}")
         cluster.await_phase("Running", *names)

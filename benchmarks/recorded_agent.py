@@ -39,6 +39,7 @@ from tests.real.waiting import until
 
 NAMESPACE = "bench-record"
 PROBE_S = 10
+BURST_S = 600.0
 EAGER = (sys.executable, "-m", "tests.real.eager_recording", "run")
 STARTS_OVER = "the actors start over"
 
@@ -99,7 +100,7 @@ def both_live(pods: int, minutes: float, churn: int, hours: float) -> dict[str, 
         before = {who: load.node.cpu_s() for who, load in loads.items()}
         begun = {who: (load.come(pods), monotonic()) for who, load in loads.items()}
         for who, (names, began) in begun.items():
-            loads[who].node.seen.wait(names)
+            assert loads[who].node.seen.all_ready(names, BURST_S), "not all pods became Ready"
             found[who]["burst, last Ready after s"] = round(loads[who].node.seen.ready_at(names)[-1] - began, 2)
         threading.Event().wait(2 * PROBE_S)
         for who, load in loads.items():
@@ -172,7 +173,7 @@ def start_over(pods: int, times: int) -> dict[str, Any]:
         with live_node(name="bench-eager", command=eager, maxPods=pods + 10) as node:
             log = f"{node.place}/agent.log"
             load = Load(node, record)
-            node.seen.wait(load.come(pods))
+            assert node.seen.all_ready(load.come(pods), BURST_S), "not all pods became Ready"
             known = Known(node, pods)
             began = monotonic()
             counts: list[int] = []

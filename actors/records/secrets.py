@@ -6,7 +6,7 @@ written. Letters stay letters and digits digits; quotes, the marks of PEM and wh
 parses, and a value that a program takes apart has parts of the same length.
 
 Values under `AT_LEAST_BYTES` and words of actorlet's own formats are not replaced, because that would change other
-things, too. `kept` counts them.
+things, too. `kept` counts them. The log warns of the first one that is so short.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -30,6 +31,7 @@ from runtime.cri.messages import AuthConfig
 from runtime.image_providers.capability import ProviderRequest
 from runtime.state.pod_keys import PodKey
 
+LOG = logging.getLogger("actorlet.record")
 AT_LEAST_BYTES = 4
 _COMMON = frozenset({b"true", b"false", b"null", b"none", b"None", b"True", b"False", b"default"})
 _STAYS = frozenset(b"-_=+/.:@,{}[]\"' \t\r\n\\")
@@ -46,6 +48,7 @@ class SecretKeeper:
         self._is_sorted = True
         self._words = b""
         self.kept = 0
+        self._has_warned = False
 
     def seen(self, value: Any) -> None:
         """Learn the secrets of a value that is about to be written."""
@@ -60,6 +63,9 @@ class SecretKeeper:
         if known is not None or not secret:
             return secret if known is None else known
         if len(secret) < AT_LEAST_BYTES or secret in _COMMON or self._is_a_word(secret):
+            if len(secret) < AT_LEAST_BYTES and not self._has_warned:
+                self._has_warned = True
+                LOG.warning("a value of a secret is shorter than %d bytes: it is recorded as it is", AT_LEAST_BYTES)
             self.kept += 1
             return secret
         parts = tuple(_registry_parts(secret))

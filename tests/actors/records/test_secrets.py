@@ -136,3 +136,14 @@ def test_a_scrubbed_payload_still_decodes():
     values = {f"name-{number}": f"value-of-{number}" for number in range(50)}
     data = payload(*(answer(secret(**{name: value})) for name, value in values.items()))
     assert len(msgspec.msgpack.decode(data)) == 50
+
+
+def test_the_log_warns_once_of_values_that_are_too_short_to_be_replaced(caplog: pytest.LogCaptureFixture):
+    keeper = SecretKeeper(b"key")
+    keeper.seen(secret(namespace="default", password="correct-horse-battery"))
+    assert not caplog.records
+    for pin in ("123", "12", "1"):
+        keeper.seen(secret(pin=pin))
+    (warning,) = caplog.records
+    assert "shorter than 4 bytes" in warning.getMessage()
+    assert "12" not in warning.getMessage()

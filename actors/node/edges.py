@@ -48,14 +48,18 @@ def recorded(capabilities: NodeCapabilities, edge: Callable[[Any, str], Any]) ->
 
 
 def replayed(names: Iterable[str], edge: Callable[[str], Any]) -> NodeCapabilities:
-    """Capabilities that answer from a record. `edge` makes one of its name."""
+    """Capabilities that answer from a record. `edge` makes one of its name.
+
+    Those that only a newer version knows are left out: nobody here asks them.
+    """
+    known = {field.name for field in fields(NodeCapabilities)}
     made: dict[str, Any] = {"meters": Meters(alone=True)}
     edges: dict[str, Any] = {}
     for name in names:
         field, _, line = name.partition(".")
-        if line:
+        if line in LINES:
             edges[line] = edge(name)
-        else:
+        elif not line and field in known:
             made[field] = edge(name)
     if edges:
         made[_API] = ApiLines(**edges)

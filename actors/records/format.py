@@ -34,7 +34,7 @@ from actors.kernel.recorded.entries import (
 )
 from actors.model.observing import SECRET_DIGEST
 from actors.records.secrets import SecretKeeper
-from actors.records.values import ValueReader, ValueWriter
+from actors.records.values import UnreadableValueError, ValueReader, ValueWriter
 from actors.records.written import checksum, label, packed, words
 
 FORMAT = 1
@@ -228,6 +228,8 @@ class EntryDecoder:
             rows = msgspec.msgpack.decode(payload)
             for row in rows:
                 yield self._entry(row)
+        except UnreadableValueError as failure:
+            raise FormatError(f"this version cannot read the record; use that which wrote it: {failure}") from failure
         except (msgspec.MsgspecError, IndexError, TypeError, KeyError) as failure:
             raise FormatError(f"the record is damaged: {failure}") from failure
 

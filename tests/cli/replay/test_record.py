@@ -14,6 +14,7 @@ import pytest
 from actorlet._process import command
 from actors.records.folder import RecordedRun, runs_in
 from actors.records.format import PackedComparison
+from actors.records.values import UnreadableValueError, ValueReader
 from cli.inspect.explain import main as explain
 from cli.moments import shown
 from cli.rehearse.command import main as rehearse
@@ -22,6 +23,7 @@ from cli.simulate.command import main as simulate
 from runtime.records.ring import segments_of
 from tests.real.waiting import until
 
+READ = ValueReader.read
 REPOSITORY = Path(__file__).parents[3]
 LIMIT_S = 60.0
 AS_RECORDED = "all is as recorded, to the last call and message"
@@ -200,6 +202,18 @@ def test_the_same_version_decides_nothing_otherwise(recorded: Path, capfd: pytes
     assert "decides all as recorded" in capfd.readouterr().out
     assert rehearse([str(recorded), "--with", str(REPOSITORY)]) == 0
     assert "decides all as recorded" in capfd.readouterr().out
+
+
+def test_a_record_with_values_of_a_newer_version_is_refused_with_a_sentence(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def newer(*_: object) -> None:
+        raise UnreadableValueError("Unexpected keyword argument 'mood'")
+
+    monkeypatch.setattr(ValueReader, "read", lambda self, data: newer() if len(data) < 200 else READ(self, data))
+    for played in (replay, rehearse):
+        assert played([str(recorded)]) == 2
+        assert "this version cannot read the record; use that which wrote it" in capsys.readouterr().err
 
 
 def test_another_version_must_be_one(recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

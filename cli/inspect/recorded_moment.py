@@ -28,6 +28,6 @@ def player_at(folder: str, at: str | None) -> RunPlayer:
         player.play_while_alive()
         return player
     run, wall_ns = run_at(runs, at)
-    replay = RecordReplay(run, lambda _: None)
+    replay = RecordReplay(run, None)
     replay.until_ns(wall_ns - replay.began_wall_ns)
     return replay.player

@@ -85,7 +85,7 @@ def _play(run: RecordedRun, pod: str | None, interrupt: Interrupt, trace: TraceF
             say(readable(line))
             is_found = True
 
-    replay = RecordReplay(run, told)
+    replay = RecordReplay(run, told if trace is not None or pod is not None else None)
     say(*head(replay))
     if pod is not None:
         wanted = frozenset({pod, *replay.uids_of(pod)})

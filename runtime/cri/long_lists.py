@@ -6,6 +6,7 @@ it takes the same filter and sends the items in parts. A list is whole or it fai
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Generic, Protocol
@@ -14,6 +15,8 @@ from runtime.cri import verbs
 from runtime.cri.errors import CriError, StatusCode
 from runtime.cri.verbs import Req, Res, Verb
 from runtime.io.pending import CancellingAnswer, PendingAnswer, Subscription, settle
+
+LOG = logging.getLogger(__name__)
 
 IN_PARTS: Mapping[str, Verb[Any, Any]] = {
     verbs.LIST_POD_SANDBOX.name: verbs.STREAM_POD_SANDBOXES,
@@ -79,6 +82,7 @@ class _Gathered(Generic[Res]):
     def __init__(self, verb: Verb[Any, Res], parts: Verb[Any, Any]) -> None:
         self.answer: CancellingAnswer[Res] = CancellingAnswer()
         self._verb = verb
+        self._parts = parts.name
         (self._part_field,) = parts.response.__struct_fields__
         (self._field,) = verb.response.__struct_fields__
         self._items: list[Any] = []
@@ -99,6 +103,9 @@ class _Gathered(Generic[Res]):
     def end(self, failure: CriError | None) -> None:
         """Nothing more comes."""
         if failure is not None:
+            if failure.code != StatusCode.CANCELLED:  # the agent ends, and its channel is closed
+                # The words are a kubelet's: people search logs for them.
+                LOG.error("%s recv failed: %s (%s)", self._parts, failure.message, failure.code.name)
             settle(self.answer, error=CriError(failure.code, failure.message, self._verb.name))
         else:
             settle(self.answer, result=self._verb.response(**{self._field: tuple(self._items)}))

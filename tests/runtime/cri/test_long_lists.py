@@ -77,10 +77,11 @@ def test_a_runtime_without_parts_is_asked_for_whole_lists_from_then_on(client: G
     assert len(tiny.streams) == 1
 
 
-def test_a_list_that_breaks_off_is_no_list(client: GrpcCri, tiny: TinyCri) -> None:
+def test_a_list_that_breaks_off_is_no_list(client: GrpcCri, tiny: TinyCri, caplog: pytest.LogCaptureFixture) -> None:
     tiny.answers["StreamContainers"] = (*PARTS, CriError(StatusCode.INTERNAL, "disk gone", "StreamContainers"))
     error = client.call(LIST_CONTAINERS, ListContainersRequest()).exception(PATIENCE_S)
     assert str(error) == "ListContainers: disk gone (INTERNAL)"
+    assert caplog.messages == ["StreamContainers recv failed: disk gone (INTERNAL)"]
 
 
 def test_a_list_that_does_not_end_in_time_is_no_list(client: GrpcCri, tiny: TinyCri) -> None:
@@ -98,3 +99,14 @@ def test_who_gives_up_a_list_ends_its_stream(client: GrpcCri, tiny: TinyCri) -> 
     assert not answer.done()
     assert answer.cancel()
     tiny.streams[0].closed.result(PATIENCE_S)
+
+
+def test_a_list_that_ends_with_its_channel_is_not_logged(
+    client: GrpcCri, tiny: TinyCri, caplog: pytest.LogCaptureFixture
+) -> None:
+    tiny.answers["StreamContainers"] = (*PARTS, TinyCri.NEVER)
+    answer = client.call(LIST_CONTAINERS, ListContainersRequest())
+    until(lambda: bool(tiny.streams), PATIENCE_S, "nobody asks for the stream")
+    client.close()
+    assert isinstance(answer.exception(PATIENCE_S), CriError)
+    assert caplog.messages == []

@@ -21,7 +21,7 @@ import signal
 from collections.abc import Iterator, Mapping
 
 from runtime.cgroups.capability import CgroupLimits
-from runtime.cgroups.names import CGROUPFS, Words, name_of, page_name, path_of, uids_in
+from runtime.cgroups.names import CGROUPFS, Words, page_name, path_of, uids_in
 from runtime.files.text_file import text_or_empty
 from runtime.files.tree import DIRECTORY_FLAGS, TreeEntry, TreeWalk, shown
 
@@ -54,7 +54,7 @@ class LocalCgroups:
         return tuple(f"the controller {each} is not mounted at {self._root}" for each in needed)
 
     def name(self, words: Words) -> str:
-        return name_of(words, self._driver)
+        return path_of(words, self._driver)
 
     def exists(self, words: Words) -> bool:
         path = path_of(words, self._driver)

@@ -53,7 +53,11 @@ def pod_word(uid: str) -> str:
 
 
 def path_of(words: Words, driver: str) -> str:
-    """The path below a hierarchy's mount, beginning with a slash. Raises CgroupNameError."""
+    """The path below a hierarchy's mount, beginning with a slash. Raises CgroupNameError.
+
+    The runtime gets the path of a pod as the parent of its sandboxes, also with systemd: containerd reads the numbers
+    of a pod at this path.
+    """
     if driver == SYSTEMD:
         return "/" + "/".join(_slices(words))
     for word in words:
@@ -62,9 +66,9 @@ def path_of(words: Words, driver: str) -> str:
     return "/" + "/".join(words)
 
 
-def name_of(words: Words, driver: str) -> str:
-    """The parent of sandboxes as the runtime expects it: the path, or for systemd the last slice."""
-    return path_of(words, driver).rpartition("/")[2] if driver == SYSTEMD else path_of(words, driver)
+def unit_of(words: Words) -> str:
+    """The unit of systemd that makes a cgroup: the last slice of its path. Raises CgroupNameError."""
+    return path_of(words, SYSTEMD).rpartition("/")[2]
 
 
 def words_of(path: str, driver: str) -> Words:

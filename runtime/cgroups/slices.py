@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.local import cpu_weight
-from runtime.cgroups.names import SLICE, SYSTEMD, Words, name_of
+from runtime.cgroups.names import SLICE, Words, unit_of
 
 Property: TypeAlias = tuple[str, tuple[str, Any]]
 """Name, and the value with its D-Bus signature."""
@@ -35,7 +35,7 @@ MEMORY_MIN_SINCE = 240
 def new_slice(words: Words, cgroup_version: int) -> tuple[Property, ...]:
     """The properties of every slice for pods, besides limits."""
     above = words[:-1]
-    parent = name_of(above, SYSTEMD) if above else ROOT_SLICE
+    parent = unit_of(above) if above else ROOT_SLICE
     return (
         ("Description", ("s", f"pods of the node agent: {'/'.join(words)}")),
         ("Wants", ("as", [parent])),

@@ -11,7 +11,7 @@ import threading
 
 from runtime.cgroups.capability import CgroupLimits
 from runtime.cgroups.local import LocalCgroups
-from runtime.cgroups.names import SYSTEMD, Words, name_of
+from runtime.cgroups.names import Words, unit_of
 from runtime.cgroups.slices import limit_properties, new_slice
 from runtime.cgroups.systemd_units import NoSuchUnitError, SystemdError, SystemdUnits
 
@@ -54,7 +54,7 @@ class SystemdCgroups:
     def remove(self, words: Words) -> tuple[str, ...]:
         # Kill its processes first: systemd would stop them one unit after the other, and wait.
         problems = self._files.remove(words)
-        unit = name_of(words, SYSTEMD)
+        unit = unit_of(words)
         with self._guard:
             self._known.discard(unit)
         try:
@@ -65,7 +65,7 @@ class SystemdCgroups:
 
     def _tell(self, words: Words, limits: CgroupLimits) -> None:
         """Create the slice, or change it, to these limits."""
-        unit = name_of(words, SYSTEMD)
+        unit = unit_of(words)
         wanted = limit_properties(limits, self._version, self._units.version())
         if unit in self._known and self._files.exists(words):
             if not wanted:

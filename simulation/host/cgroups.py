@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from runtime.cgroups.capability import CgroupLimits, Cgroups
-from runtime.cgroups.names import CGROUPFS, KUBEPODS, POD, Words, name_of, path_of, uids_in, words_of
+from runtime.cgroups.names import CGROUPFS, KUBEPODS, POD, Words, path_of, uids_in, words_of
 from runtime.cri.messages import ContainerState
 from simulation.cri.simulated_cri import SimulatedCri
 from simulation.cri.state import POD_UID_LABEL
@@ -155,7 +155,7 @@ class _Driven:
         return ()
 
     def name(self, words: Words) -> str:
-        return name_of(words, self._driver)
+        return path_of(words, self._driver)
 
 
 def _over(before: CgroupLimits, limits: CgroupLimits) -> CgroupLimits:

@@ -11,7 +11,7 @@ from actors.resources.cgroups.limits import CgroupRules, node_limits, reserved_l
 from config.kubelet import KubeletConfiguration
 from config.kubelet.feature_gates import FeatureGates
 from runtime.cgroups.capability import CgroupLimits
-from runtime.cgroups.names import CGROUPFS, Words, name_of, root_words, words_of
+from runtime.cgroups.names import CGROUPFS, Words, path_of, root_words, words_of
 
 MICROSECOND_NS = 1_000
 PODS, SYSTEM_RESERVED, KUBE_RESERVED, COMPRESSIBLE = "pods", "system-reserved", "kube-reserved", "-compressible"
@@ -63,7 +63,7 @@ class CgroupPlan(msgspec.Struct, frozen=True):
     def parent_of_all(self, driver: str) -> str:
         """Without tiers: the parent of every sandbox for the runtime. Empty: the runtime decides."""
         words = self.words()
-        return name_of(words, driver) if words else ""
+        return path_of(words, driver) if words else ""
 
     def enforcements(self, capacity: Mapping[str, str], driver: str) -> tuple[Enforcement, ...]:
         """The limits to enforce on a machine of this capacity."""

@@ -9,12 +9,12 @@ from runtime.cgroups.names import (
     CGROUPFS,
     SYSTEMD,
     CgroupNameError,
-    name_of,
     path_of,
     pod_words,
     root_words,
     tier_words,
     uids_in,
+    unit_of,
     words_of,
 )
 
@@ -52,10 +52,8 @@ def test_10_2_the_tree(words: tuple[str, ...], cgroupfs: str, systemd: str) -> N
     assert words_of(systemd, SYSTEMD) == words
 
 
-def test_10_2_the_runtime_is_told_a_path_or_the_last_slice() -> None:
-    words = pod_words(ROOT, U, UID)
-    assert name_of(words, CGROUPFS) == "/kubepods/burstable/pod1f2e-3d"
-    assert name_of(words, SYSTEMD) == "kubepods-burstable-pod1f2e_3d.slice"
+def test_10_2_the_unit_of_a_cgroup_is_its_last_slice() -> None:
+    assert unit_of(pod_words(ROOT, U, UID)) == "kubepods-burstable-pod1f2e_3d.slice"
 
 
 @pytest.mark.parametrize(("word", "driver"), [("a/b", CGROUPFS), ("a/b", SYSTEMD), ("a_b", SYSTEMD), ("", CGROUPFS)])

@@ -168,7 +168,9 @@ def test_10_2_a_pod_is_told_its_cgroup_when_that_is_there(scene: Scene) -> None:
 # (spec 10.1.5)
 def test_10_2_the_runtime_says_who_manages_cgroups() -> None:
     scene = Scene(cgroup_driver=CgroupDriver.SYSTEMD).start()
-    assert scene.ask(asking("a-1")) == [PodAdmitted("kubepods-burstable-poda_1.slice")]
+    assert scene.ask(asking("a-1")) == [
+        PodAdmitted("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poda_1.slice")
+    ]
     assert scene.meters.value(LOSING_SUPPORT, "1.37.0") == 0
 
 
@@ -237,7 +239,9 @@ def silent(code: StatusCode) -> FaultPlan:
 # (spec 10.1.5)
 def test_10_1_where_the_runtime_will_not_say_it_the_configuration_does() -> None:
     scene = Scene(CgroupPlan("n1", driver=SYSTEMD), faults=silent(StatusCode.UNIMPLEMENTED)).start()
-    assert scene.ask(asking("a")) == [PodAdmitted("kubepods-burstable-poda.slice")]
+    assert scene.ask(asking("a")) == [
+        PodAdmitted("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poda.slice")
+    ]
     assert scene.meters.value(LOSING_SUPPORT, "1.37.0") == 1
 
 

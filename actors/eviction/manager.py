@@ -285,16 +285,17 @@ class EvictionActor(Actor):
         elif not self._freed and self._free(self._decisive[0]):
             return
         else:
-            threshold = self._decisive[0]
-            self.choose(threshold, those_said(candidates, threshold, self._layout) if sample.unsaid else candidates)
+            self.choose(self._decisive[0], candidates, unsaid=sample.unsaid)
 
-    def choose(self, threshold: Threshold, candidates: Sequence[Candidate]) -> None:
+    def choose(self, threshold: Threshold, candidates: Sequence[Candidate], *, unsaid: bool) -> None:
+        """Evict the first to go. `unsaid`: the runtime has not said what pods use."""
         reading = self._state.readings.get(threshold.signal)
         longest = self._configuration.eviction_max_pod_grace_period
-        victim = first_to_go(threshold, reading, candidates, self._layout, longest)
+        known = those_said(candidates, threshold, self._layout) if unsaid else candidates
+        victim = first_to_go(threshold, reading, known, self._layout, longest)
         if victim is None:
-            unsaid = self._sample is not None and self._sample.unsaid
-            because = "the runtime does not report their usage" if unsaid else "none may be evicted"
+            unknown = any(not is_critical(each.pod) for each in candidates)
+            because = "the runtime does not report their usage" if unknown else "none may be evicted"
             self.log.warning("the node is short of %s, and no pod is evicted: %s", threshold.resource, because)
             self.end_pass()
             return

@@ -59,6 +59,8 @@ class Scene:
         self.pods: list[PodHere] = []
         self.left, self.disk = 8 * GIB, 50
         self.runtime_answers = True
+        self.unsaid = False
+        """The runtime lists pods, and not what they use."""
         self.configuration = KubeletConfiguration(enforce_node_allocatable=(), **configuration)
         self.lives = 0
         self.actor = self._begin()
@@ -113,12 +115,21 @@ class Scene:
         node = NodeReading(at_ns, 0, 4, group, TOTAL, 0, 0, network, None, None)
         disk = FsReading(at_ns, 100 * GIB, self.disk * GIB, (100 - self.disk) * GIB, 100, self.disk, 0)
         pods = tuple(
-            PodSample("s", each.pod.metadata.uid, "", "", 0, memory=MemoryReading(at_ns, GIB))
+            PodSample("s", each.pod.metadata.uid, "", "", 0, memory=None if self.unsaid else MemoryReading(at_ns, GIB))
             for each in self.pods
             if asked.pods and self.runtime_answers
         )
         blind = asked.pods and not self.runtime_answers
-        sample = NodeSample(0, node=node, root_fs=disk, image_fs=disk, container_fs=disk, pods=pods, blind=blind)
+        sample = NodeSample(
+            0,
+            node=node,
+            root_fs=disk,
+            image_fs=disk,
+            container_fs=disk,
+            pods=pods,
+            blind=blind,
+            unsaid=self.unsaid,
+        )
         asked.asker.tell(StatsTaken(sample, asked.pods))
         self.run(0.01)
 
@@ -353,6 +364,20 @@ def test_having_no_pod_to_evict_is_no_failure(scenes: list[Scene]) -> None:
     scene.run(PASS_NS // SECOND_NS + 1)
     assert scene.decided() == []
     assert scene.looks, "it goes on looking"
+
+
+@pytest.mark.parametrize(
+    ("priority", "because"),
+    [(2_000_000_000, "none may be evicted"), (0, "the runtime does not report their usage")],
+)
+def test_the_log_says_why_no_pod_is_evicted(
+    scenes: list[Scene], caplog: pytest.LogCaptureFixture, priority: int, because: str
+) -> None:
+    scene = short_scene(scenes)
+    scene.unsaid = True
+    scene.pod("only", priority=priority)
+    scene.until_somebody_is_to_go()
+    assert f"the node is short of memory, and no pod is evicted: {because}" in caplog.messages
 
 
 def test_a_new_agent_reports_a_lasting_condition_before_its_first_look(scenes: list[Scene]) -> None:

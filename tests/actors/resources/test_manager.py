@@ -6,6 +6,7 @@ The rules have tables of their own.
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -25,14 +26,25 @@ from actors.messages.admission import (
     ResourceManagerStarted,
     ResourcesActuated,
 )
+from actors.messages.devices import (
+    AllocateDevices,
+    DevicesAllocated,
+    DevicesGiven,
+    DevicesOffered,
+    DevicesPreferred,
+    PreferDevices,
+    TellOffers,
+)
 from actors.messages.events import RecordEvent
 from actors.messages.eviction import PodHere, PodsHere, WantPods
 from actors.messages.node import NodePressureObserved
 from actors.messages.pods import KnownPods, NodeObserved, TerminatePod
 from actors.messages.shares import CompareCpus, SharesGiven
+from actors.model.devices import Offer
 from actors.model.kubelet_records import record_of
 from actors.model.pod_resources import PodResources, resources_of
 from actors.resources.abilities import Abilities
+from actors.resources.device_keeper import DeviceSettings
 from actors.resources.manager import WAITS_FOR_BOOK, WAITS_FOR_NODE, ResourceManagerActor
 from actors.resources.resize.resizes import RetryResizes
 from actors.resources.share_keeper import ShareSettings
@@ -50,8 +62,9 @@ from config.objects import (
     PodSpec,
     ResourceRequirements,
 )
+from runtime.device_plugins.capability import DeviceSetup
 from simulation.host.file_tree import FileTree
-from simulation.host.state_files import SimulatedAllocationFile
+from simulation.host.state_files import SimulatedAllocationFile, SimulatedDeviceFile
 from tests.actors.recorders import Recorder
 
 SECOND_NS = 1_000_000_000
@@ -92,8 +105,28 @@ class SyncLoop(Actor):
         self._began.append(message)
 
 
+class Plugins(Actor):
+    """In place of `DevicePluginsActor`: each plugin gives what it is asked for, and has no wishes."""
+
+    @handles(TellOffers)
+    def tell_offers(self, _: TellOffers) -> None:
+        """The scene tells them."""
+
+    @handles(AllocateDevices)
+    def allocate(self, asked: AllocateDevices) -> None:
+        answer = DevicesAllocated(asked.resource, asked.uid, asked.container, asked.ids, DeviceSetup())
+        asked.asker.tell(answer)
+
+    @handles(PreferDevices)
+    def prefer(self, asked: PreferDevices) -> None:
+        asked.asker.tell(DevicesPreferred(asked.resource, asked.uid, asked.container, ()))
+
+
 class Scene:
-    """The actor with a disk of its own, and a recorder in place of each worker."""
+    """The actor with a disk of its own, and a recorder in place of each worker.
+
+    `offers`: resource -> what its plugin offers. `any_node`: there is no topology policy.
+    """
 
     def __init__(
         self,
@@ -103,6 +136,8 @@ class Scene:
         *,
         deaf: bool = False,
         shares: ShareSettings | None = None,
+        offers: Mapping[str, Offer] | None = None,
+        any_node: bool = True,
     ) -> None:
         self.tree = tree or FileTree()
         self.dispatcher = SimulatedDispatcher(seed)
@@ -125,11 +160,19 @@ class Scene:
             loop,
             eviction=eviction,
             shares=shares,
+            devices=None if offers is None else self._with_plugins(any_node),
             name="resources",
         )
         self.workers: dict[str, tuple[ActorRef, list[Any]]] = {}
         if first is not None:
             self.tell(NodeObserved(first))
+        if offers is not None:
+            self.tell(*(DevicesOffered(resource, offer) for resource, offer in offers.items()))
+
+    def _with_plugins(self, any_node: bool) -> DeviceSettings:
+        plugins = self.system.spawn(Plugins, name="plugins")
+        file = SimulatedDeviceFile(self.tree, ROOT)
+        return DeviceSettings(file, plugins, patience_ns=600 * SECOND_NS, any_node=any_node)
 
     def tell(self, *messages: Any) -> None:
         for message in messages:
@@ -142,7 +185,7 @@ class Scene:
         if uid not in self.workers:
             kinds = (
                 *(PodAdmitted, PodAllocated, PodRejected, AdmissionWaits, TerminatePod, ResizeDecided),
-                *(SharesGiven, CompareCpus),
+                *(SharesGiven, CompareCpus, DevicesGiven),
             )
             self.workers[uid] = Recorder.spawn_in(self.system, f"worker-{uid}", *kinds)
         ref, told = self.workers[uid]

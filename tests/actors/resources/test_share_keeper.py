@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 from actors.messages.admission import AllocationReleased, PodAdmitted, PodRejected
 from actors.messages.pods import KnownPods, NodeObserved
 from actors.messages.shares import CompareCpus, ContainerBegins, SharesGiven
+from actors.model.devices import Offer
 from actors.model.shares import MemoryBlock, PodShares
 from actors.resources.share_keeper import ShareSettings
 from config.kubelet import KubeletConfiguration
@@ -23,6 +25,7 @@ from simulation.host.state_files import SimulatedShareFiles
 from simulation.host.topologies import topology_of
 from tests.actors.resources.test_manager import ROOT, SECOND_NS, Scene
 
+NO_DEVICES: Mapping[str, str] = {}
 STATIC: dict[str, Any] = {"cpu_manager_policy": "static", "reserved_system_cpus": "0"}
 MEMORY: dict[str, Any] = {
     "memory_manager_policy": "Static",
@@ -33,11 +36,13 @@ ALLOCATABLE = {"cpu": "7", "memory": "30Gi", "pods": "100", "ephemeral-storage":
 NODE = Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(allocatable=ALLOCATABLE))
 
 
-def pinned(uid: str, cpu: str = "2", memory: str = "1Gi", init: str = "") -> Pod:
-    """A Guaranteed pod; `init`: the memory of an init container."""
+def pinned(
+    uid: str, cpu: str = "2", memory: str = "1Gi", init: str = "", devices: Mapping[str, str] = NO_DEVICES
+) -> Pod:
+    """A Guaranteed pod; `init`: the memory of an init container. `devices`: for each container, by resource."""
 
     def container(name: str, memory: str) -> Container:
-        amounts = {"cpu": cpu, "memory": memory}
+        amounts = {"cpu": cpu, "memory": memory, **devices}
         return Container(name=name, resources=ResourceRequirements(requests=amounts, limits=amounts))
 
     inits = (container("init", init),) if init else ()
@@ -48,7 +53,14 @@ def pinned(uid: str, cpu: str = "2", memory: str = "1Gi", init: str = "") -> Pod
 class ShareScene(Scene):
     """A node of eight CPUs with the static policy, on a machine that outlives it."""
 
-    def __init__(self, topology: str = "2x4x1", before: ShareScene | None = None, **fields: Any) -> None:
+    def __init__(
+        self,
+        topology: str = "2x4x1",
+        before: ShareScene | None = None,
+        *,
+        offers: Mapping[str, Offer] | None = None,
+        **fields: Any,
+    ) -> None:
         tree = before.tree if before is not None else FileTree()
         self.host: SimulatedHostFacts = before.host if before is not None else SimulatedHostFacts("n1")
         if before is None or topology != "2x4x1":
@@ -56,7 +68,8 @@ class ShareScene(Scene):
         files = SimulatedShareFiles(tree, ROOT)
         configuration = KubeletConfiguration(**{**STATIC, **fields})
         settings = ShareSettings(configuration, FeatureGates({}), self.host, files, ROOT)
-        super().__init__(tree, shares=settings)
+        any_node = configuration.topology_manager_policy == "none"
+        super().__init__(tree, shares=settings, offers=offers, any_node=any_node)
         self.tell(NodeObserved(NODE))
 
     def given(self, uid: str) -> list[SharesGiven]:

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 import random
-from typing import Any
+import re
+from typing import Any, TypeAlias
 
+import msgspec
 import pytest
 
 from actors.messages.admission import AdmissionWaits, AllocationReleased, PodAdmitted, PodRejected
+from actors.messages.devices import DevicesGiven
 from actors.messages.shares import SharesGiven
+from actors.model.devices import Offer, PodDevices
 from actors.model.shares import PodShares
 from actors.resources.topology.masks import mask_of
 from actors.resources.what_if import Foreseen, KnownNode, TellNode, foresee, who_would_go
+from config.frozen_map import FrozenMap
 from config.kubelet.configuration import MemoryReservation
-from config.objects import Pod
+from config.objects import Pod, PodStatus
+from config.objects.pod_status import ContainerExtendedResourceRequest, PodExtendedResourceClaimStatus
+from runtime.device_plugins.capability import Device, PluginOptions
 from tests.actors.resources.test_share_keeper import MEMORY, ShareScene, pinned
 
 CASES = int(os.environ.get("ACTORLET_WHAT_IF_CASES", "400"))
 PER_NODE = 20
+GPU, NIC = "vendor.example/gpu", "vendor.example/nic"
 MACHINES = ("1x8x1", "2x4x1", "2x4x2", "4x2x2", "2x8x2 caches=2", "2x4x2 offline=3", "2x4x1 memory-only=1")
 
 
@@ -30,27 +38,52 @@ def known(scene: ShareScene) -> KnownNode:
     return found
 
 
-def admitted(scene: ShareScene, pod: Pod) -> str | PodShares:
-    """What becomes of the pod: its shares, the words of its refusal, or that it waits for victims."""
+Ids: TypeAlias = dict[str, dict[str, tuple[str, ...]]]
+"""Container -> resource -> its devices."""
+Became: TypeAlias = str | tuple[PodShares, Ids]
+"""What is said of a pod that is not taken; or its shares and its devices."""
+
+
+def admitted(scene: ShareScene, pod: Pod) -> Became:
+    """What becomes of the pod: what it has, the words of its refusal, or that it waits."""
     told = scene.ask(pod)
+    scene.dispatcher.run_for(10**8)  # its plugins answer
     last = [each for each in told if isinstance(each, PodAdmitted | PodRejected | AdmissionWaits)][-1]
     if isinstance(last, PodRejected):
         return f"{last.reason}: {last.message}"
     if isinstance(last, AdmissionWaits):
-        return last.text
+        away = re.findall(r"the device plugin of (\S+) has", last.text)
+        return f"waits for {', '.join(away)}" if away else last.text
     given = [each.shares for each in told if isinstance(each, SharesGiven)]
-    return given[-1] if given else PodShares()
+    devices = [each.devices for each in told if isinstance(each, DevicesGiven)]
+    return (given[-1] if given else PodShares()), ids_of(devices[-1] if devices else FrozenMap())
 
 
-def foreseen_words(foreseen: Foreseen) -> str | PodShares:
+def ids_of(devices: PodDevices) -> Ids:
+    return {name: {resource: held.ids for resource, held in has.items()} for name, has in devices.items() if has}
+
+
+def foreseen_words(foreseen: Foreseen) -> Became:
     if foreseen.refused is not None:
         return f"{foreseen.refused.reason}: {foreseen.refused.message}"
+    if foreseen.waits_for:
+        return f"waits for {', '.join(foreseen.waits_for)}"
     if foreseen.victims:
         return f"others make way for it: {', '.join(f'{each.namespace}/{each.name}' for each in foreseen.victims)}"
-    return foreseen.shares
+    return foreseen.shares, ids_of(foreseen.devices)
 
 
-def random_scene(chance: random.Random) -> ShareScene:
+def random_offer(chance: random.Random, nodes: int) -> Offer:
+    """A plugin that is here or away, with devices near some NUMA nodes, of which a few are not healthy."""
+    if chance.random() < 0.1:
+        return Offer(connected=False)
+    count = chance.choice([1, 2, 4, 8])
+    near = [tuple(sorted(chance.sample(range(nodes), chance.choice([0, 1, 1, nodes])))) for _ in range(count)]
+    devices = tuple(Device(f"device-{n}", chance.random() < 0.9, near[n]) for n in range(count))
+    return Offer(devices, PluginOptions(prefers=chance.random() < 0.3))
+
+
+def random_scene(chance: random.Random, *, devices: bool) -> ShareScene:
     fields: dict[str, Any] = {"cpu_manager_policy": chance.choice(["none", "static", "static", "static"])}
     machine = chance.choice(MACHINES)
     if chance.random() < 0.5:
@@ -60,29 +93,54 @@ def random_scene(chance: random.Random) -> ShareScene:
     fields["topology_manager_scope"] = chance.choice(["container", "pod"])
     if chance.random() < 0.3 and fields["cpu_manager_policy"] == "static":
         fields["cpu_manager_policy_options"] = {"full-pcpus-only": "true"}
-    return ShareScene(machine, **fields)
+    offers = {each: random_offer(chance, int(machine[0])) for each in (GPU, NIC)} if devices else None
+    return ShareScene(machine, offers=offers, **fields)
 
 
-def random_pod(chance: random.Random, uid: str) -> Pod:
-    pod = pinned(uid, chance.choice(["1", "2", "3", "4", "6", "500m"]), f"{chance.choice([1, 2, 4, 8, 14])}Gi")
+def random_pod(chance: random.Random, uid: str, *, devices: bool) -> Pod:
+    asked: dict[str, str] = {}
+    if devices:
+        asked = {each: chance.choice(["1", "1", "2", "3"]) for each in (GPU, NIC) if chance.random() < 0.6}
+        if chance.random() < 0.1:
+            asked["vendor.example/claimed"] = "1"
+    pod = pinned(
+        uid,
+        chance.choice(["1", "2", "3", "4", "6", "500m"]),
+        f"{chance.choice([1, 2, 4, 8, 14])}Gi",
+        devices=asked,
+    )
     if chance.random() < 0.2:
-        pod = pinned(uid, "1", "1Gi", init=f"{chance.choice([1, 4])}Gi")
+        pod = pinned(uid, "1", "1Gi", init=f"{chance.choice([1, 4])}Gi", devices=asked)
+    if chance.random() < 0.5:
+        pod = of_a_claim(pod)
     return pod
 
 
+def of_a_claim(pod: Pod) -> Pod:
+    """The same, where a scheduler has given it a device of a driver by a claim."""
+    given = PodExtendedResourceClaimStatus(
+        request_mappings=(ContainerExtendedResourceRequest("app", "request", "vendor.example/claimed"),),
+        resource_claim_name="claimed",
+    )
+    return msgspec.structs.replace(pod, status=PodStatus(extended_resource_claim_status=given))
+
+
+@pytest.mark.parametrize("devices", [False, True], ids=["without devices", "with devices"])
 @pytest.mark.parametrize("seed", range(max(1, CASES // PER_NODE)))
-def test_what_is_foreseen_is_what_admission_does(seed: int) -> None:
+def test_what_is_foreseen_is_what_admission_does(seed: int, devices: bool) -> None:
     chance = random.Random(seed)
-    scene = random_scene(chance)
+    scene = random_scene(chance, devices=devices)
     here: list[str] = []
     for number in range(PER_NODE):
         if here and chance.random() < 0.3:
             scene.tell(AllocationReleased(here.pop(chance.randrange(len(here)))))
-        pod = random_pod(chance, f"p{number}")
+        pod = random_pod(chance, f"p{number}", devices=devices)
         before = foreseen_words(foresee(pod, known(scene)))
         became = admitted(scene, pod)
         assert before == became, (seed, number)
-        if not isinstance(became, str):
+        if isinstance(became, str):
+            scene.tell(AllocationReleased(pod.metadata.uid))  # else one that waits would come later
+        else:
             here.append(pod.metadata.uid)
 
 
@@ -97,7 +155,7 @@ def test_who_would_go_are_the_fewest_and_the_pod_fits_without_them() -> None:
     assert {each.uid for each in found.pods} == {"c", "d"}
     for uid in ("c", "d"):
         scene.tell(AllocationReleased(uid))
-    assert isinstance(admitted(scene, wanted), PodShares)
+    assert isinstance(admitted(scene, wanted), tuple)
 
 
 def test_hints_say_which_nodes_each_resource_excludes() -> None:

@@ -92,14 +92,11 @@ class WatchingConnection(Protocol):
 
 
 class DraDriver(Protocol):
-    """One driver. `prepare`, `unprepare` and `connect` raise PluginError."""
+    """One driver. `prepare` and `unprepare` raise PluginError."""
 
     @property
     def endpoint(self) -> str:
         """Its socket."""
-
-    def connect(self) -> None:
-        """Wait for a short time until it takes calls."""
 
     def prepare(self, claims: Sequence[ClaimRef]) -> Mapping[str, Prepared]:
         """NodePrepareResources. By UID; one that is missing was not prepared."""

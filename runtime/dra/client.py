@@ -13,7 +13,7 @@ from runtime.dra.v1 import dra_pb2 as messages
 from runtime.dra.v1alpha1 import dra_health_pb2 as health_messages
 from runtime.dra.wire import claim_messages, health_in, prepared_in, unprepared_in
 from runtime.plugins.errors import PluginError
-from runtime.plugins.socket import DIAL_NS, NS_PER_SECOND, PluginSocket, WatchedChannel
+from runtime.plugins.socket import NS_PER_SECOND, PluginSocket, WatchedChannel
 
 CALL_NS = 45 * NS_PER_SECOND
 """`defaultClientCallTimeout` of a kubelet (spec 10.12)."""
@@ -49,9 +49,6 @@ class GrpcDraDriver:
         self._lock = threading.Lock()
         self._under_way = 0
         self._is_over = False
-
-    def connect(self) -> None:
-        self._socket.dial(DIAL_NS)
 
     def prepare(self, claims: Sequence[ClaimRef]) -> Mapping[str, Prepared]:
         request = messages.NodePrepareResourcesRequest(claims=claim_messages(claims))

@@ -103,9 +103,6 @@ class SimulatedDraDriver:
 
     # --- DraDriver --------------------------------------------------------------------------------------------------
 
-    def connect(self) -> None:
-        self._check("connect", ())
-
     def prepare(self, claims: Sequence[ClaimRef]) -> Any:
         self._check(PREPARE, claims)
         answers: dict[str, Prepared] = {}

@@ -47,7 +47,6 @@ def sample() -> Iterator[SampleDriver]:
 def test_claims_are_prepared_and_unprepared_together(sample: SampleDriver, service: str) -> None:
     asked: list[tuple[str, str]] = []
     driver = GrpcDraDriver(str(sample.path), service, lambda path, code, _: asked.append((path, code)))
-    driver.connect()
     sample.fails["uid-b"] = "no such device"
     found = driver.prepare((A, B))
     assert found == {"uid-a": Prepared((DEVICE,)), "uid-b": Prepared(error="no such device")}

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from actors.node.pod_resources import NodePodResources
-from actors.resources.claims import owner
+from actors.resources.claims import book
 from actors.resources.claims.life import ClaimLife, ClaimStage, Event, Left, PreparedBy, advance
 from runtime.dra.capability import DeviceHealth, Health
 from runtime.pod_resources.capability import ClaimedDevice, ClaimHoldings
@@ -322,7 +322,7 @@ def forgotten_while_it_is_prepared(life: ClaimLife, event: Event) -> ClaimLife:
     "mutant", [unprepared_by_the_first_pod_that_goes, forgotten_after_a_failure, forgotten_while_it_is_prepared]
 )
 def test_a_wrong_life_of_claims_is_found(mutant: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(owner, "advance", mutant)
+    monkeypatch.setattr(book, "advance", mutant)
     assert any(_fails(seed) for seed in range(1, 41))
 
 

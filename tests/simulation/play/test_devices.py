@@ -7,7 +7,7 @@ from msgspec import structs
 
 import actors.resources.devices.choosing as choosing
 from actors.model.devices import DeviceBook
-from actors.resources.claims import owner
+from actors.resources.claims import book
 from actors.resources.claims.life import ClaimLife, ClaimStage, Event, PreparedBy, advance
 from simulation.play.devices import GIVEN_ONCE
 from simulation.play.play import HOUR_NS, Play
@@ -56,7 +56,7 @@ def test_a_claim_that_is_forgotten_while_it_is_prepared_is_found_out(monkeypatch
             structs.replace(after, stage=ClaimStage.GONE) if isinstance(event, PreparedBy) and not after.pods else after
         )
 
-    monkeypatch.setattr(owner, "advance", forgotten)
+    monkeypatch.setattr(book, "advance", forgotten)
     assert any("prepared-in-vain" in broken(seed) for seed in range(1, 9))
 
 

@@ -23,12 +23,12 @@ from runtime.cri.client import GrpcCri
 from runtime.host.kernel_parameters import LocalKernelParameters
 from runtime.io.event_loop import LoopThread
 from tests.real import images as made
-from tests.real import newer_runtime
 from tests.real.agent import Agent
 from tests.real.cluster import Cluster, cluster_for
 from tests.real.components import complaint
 from tests.real.containerd import Containerd
 from tests.real.crash_loop import CrashLoop
+from tests.real.newer_runtime import CONTAINERD_2, NewerRuntime
 from tests.real.pods import Truth
 from tests.real.registry import Registry
 from tests.real.system_bus import PrivateBus
@@ -156,12 +156,13 @@ def cluster(agent: Agent) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def newer_containerd() -> Iterator[Containerd]:
-    """A private containerd of `tests.real.newer_runtime`, with the same images."""
-    why = complaint() or newer_runtime.complaint()
+def newer_containerd(request: pytest.FixtureRequest) -> Iterator[Containerd]:
+    """A private containerd of `tests.real.newer_runtime`, with the same images: 2, or the one that a test asks for."""
+    newer: NewerRuntime = getattr(request, "param", CONTAINERD_2)
+    why = complaint() or newer.complaint()
     if why is not None:
         pytest.fail(why, pytrace=False)
-    private = Containerd(newer_runtime.PROGRAMS)
+    private = Containerd(newer.programs)
     try:
         private.start()
         private.load([made.build(recipe) for recipe in made.RECIPES])

@@ -1,12 +1,12 @@
-"""A newer containerd and runc beside those of Debian 12.
+"""Newer containerds and runcs beside those of Debian 12: containerd 1.7 of Debian 13, and containerd 2.
 
-They have user namespaces, the policy Strict of groups, and more events.
+Both put CDI devices into containers. containerd 2 has user namespaces, the policy Strict of groups, and more events.
 
 No stable release of Debian has containerd 2 yet, so its packages come from the next one, which moves. Hence neither
 `tox` nor CI installs them: `tox -e newer` does, and runs the tests that need them (marked `newer_runtime`).
 
-The packages are unpacked into one directory of this machine and installed nowhere. containerd itself runs on the C
-library of Debian 12; runc does not, so the library lies beside it and runc is told so (patchelf).
+The packages of each are unpacked into one directory of this machine and installed nowhere. containerd itself runs on
+the C library of Debian 12; runc does not, so the library lies beside it and runc is told so (patchelf).
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-
-SUITE = "forky"
-PLACE = Path("/var/cache/actorlet-tests/newer-runtime")
-PROGRAMS = PLACE / "bin"
-"""Where containerd, its shim, ctr and runc are once `install` has run."""
+from typing import NamedTuple
 
 _OWN_SUITE = "bookworm"
 _KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -37,39 +33,54 @@ APT::Sandbox::User "root";
 """
 
 
-def complaint() -> str | None:
-    """What is missing, in a sentence with what to do; None when nothing is."""
-    gone = [name for name in _NEEDED if not os.access(PROGRAMS / name, os.X_OK)]
-    if not gone:
-        return None
-    way = f"run `{Path(sys.executable).name} -m tests.real.newer_runtime` or `tox -e newer`, which does it"
-    return f"missing in {PROGRAMS}: {', '.join(gone)}; {way}"
+class NewerRuntime(NamedTuple):
+    """The containerd of a release of Debian, and the directory that holds it once `install` has run."""
+
+    suite: str
+    place: Path
+
+    @property
+    def programs(self) -> Path:
+        """Where containerd, its shim, ctr and runc are."""
+        return self.place / "bin"
+
+    def complaint(self) -> str | None:
+        """What is missing, in a sentence with what to do; None when nothing is."""
+        gone = [name for name in _NEEDED if not os.access(self.programs / name, os.X_OK)]
+        if not gone:
+            return None
+        way = f"run `{Path(sys.executable).name} -m tests.real.newer_runtime` or `tox -e newer`, which does it"
+        return f"missing in {self.programs}: {', '.join(gone)}; {way}"
+
+    def install(self) -> None:
+        """Bring it, with apt; patchelf has to be on the machine. All of it appears at once, or nothing."""
+        if self.complaint() is None:
+            return
+        with tempfile.TemporaryDirectory(prefix="actorlet-newer-") as name:
+            here = Path(name)
+            _fetch(here, self.suite)
+            for package in here.glob("*.deb"):
+                _run("dpkg-deb", "-x", str(package), str(here / "unpacked"))
+            shutil.rmtree(self.place, ignore_errors=True)
+            made = self.place.with_name(f"{self.place.name}.{os.getpid()}")
+            _lay_out(here / "unpacked", made, self.place / "lib")
+            made.rename(self.place)
 
 
-def install() -> None:
-    """Bring it, with apt; patchelf has to be on the machine. All of it appears at once, or nothing."""
-    if complaint() is None:
-        return
-    with tempfile.TemporaryDirectory(prefix="actorlet-newer-") as name:
-        here = Path(name)
-        _fetch(here)
-        for package in here.glob("*.deb"):
-            _run("dpkg-deb", "-x", str(package), str(here / "unpacked"))
-        shutil.rmtree(PLACE, ignore_errors=True)
-        made = PLACE.with_name(f"{PLACE.name}.{os.getpid()}")
-        _lay_out(here / "unpacked", made)
-        made.rename(PLACE)
+_PLACE = Path("/var/cache/actorlet-tests")
+CONTAINERD_1_7 = NewerRuntime("trixie", _PLACE / "containerd-1.7")
+CONTAINERD_2 = NewerRuntime("forky", _PLACE / "newer-runtime")
 
 
-def _fetch(here: Path) -> None:
+def _fetch(here: Path, suite: str) -> None:
     """The packages of the other suite, with lists of their own: those of the machine stay as they are."""
     (here / "lists" / "partial").mkdir(parents=True)
     (here / "cache" / "archives" / "partial").mkdir(parents=True)
-    (here / "sources.list").write_text(f"deb [signed-by={_KEYS}] {_mirror()} {SUITE} main\n")
+    (here / "sources.list").write_text(f"deb [signed-by={_KEYS}] {_mirror()} {suite} main\n")
     settings = here / "apt.conf"
     settings.write_text(_SETTINGS.format(here=here))
     _run("apt-get", "-c", str(settings), "update", "-q")
-    _run("apt-get", "-c", str(settings), "download", *(f"{each}/{SUITE}" for each in _PACKAGES), cwd=here)
+    _run("apt-get", "-c", str(settings), "download", *(f"{each}/{suite}" for each in _PACKAGES), cwd=here)
 
 
 def _mirror() -> str:
@@ -81,8 +92,8 @@ def _mirror() -> str:
     return own[0]
 
 
-def _lay_out(unpacked: Path, place: Path) -> None:
-    """Programs to `bin`, libraries to `lib`; runc finds those where `place` will be."""
+def _lay_out(unpacked: Path, place: Path, final: Path) -> None:
+    """Programs to `bin`, libraries to `lib`; runc finds those in `final`, where they will be."""
     programs, libraries = place / "bin", place / "lib"
     for directory in (programs, libraries):
         directory.mkdir(parents=True, exist_ok=True)
@@ -92,7 +103,6 @@ def _lay_out(unpacked: Path, place: Path) -> None:
         if library.is_file():
             shutil.copy(library, libraries)
     (loader,) = libraries.glob("ld-linux*")
-    final = PLACE / "lib"
     _run("patchelf", "--set-interpreter", str(final / loader.name), "--set-rpath", str(final), str(programs / "runc"))
 
 
@@ -101,5 +111,6 @@ def _run(*command: str, cwd: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    install()
-    sys.exit(complaint())
+    for each in (CONTAINERD_1_7, CONTAINERD_2):
+        each.install()
+    sys.exit(CONTAINERD_1_7.complaint() or CONTAINERD_2.complaint())

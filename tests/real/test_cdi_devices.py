@@ -1,7 +1,7 @@
-"""CDI devices of plugins and of claims, in containers on containerd 2 (spec 10.11, 10.12).
+"""Devices of plugins and of claims, in containers on containerd 1.7 and 2 (spec 10.11, 10.12).
 
-containerd 1.6 does not know such devices. Each is the null device of this machine under another name, with a variable
-and a mount.
+containerd 1.6 does not know CDI devices. Each device is the null device of this machine under another name; a CDI
+device comes with a variable and a mount.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from runtime.device_plugins.capability import Device, DeviceSetup
+from runtime.device_plugins.capability import Device, DeviceSetup, HostDevice
 from runtime.dra.capability import ClaimDevice
 from tests.device_plugin.plugin import RESOURCE
 from tests.dra_driver.driver import SampleDriver
@@ -22,9 +22,12 @@ from tests.real.cluster import Cluster, cluster_for
 from tests.real.containerd import Containerd
 from tests.real.device_claims import DeviceClaims
 from tests.real.device_plugins import Plugins
+from tests.real.newer_runtime import CONTAINERD_1_7, CONTAINERD_2
 from tests.real.pods import Truth, container, pod
 
 KIND = "vendor.example/gpu"
+BOTH = [pytest.param(CONTAINERD_1_7, id="containerd 1.7"), pytest.param(CONTAINERD_2, id="containerd 2")]
+pytestmark = pytest.mark.parametrize("newer_containerd", BOTH, indirect=True, scope="session")
 
 
 @pytest.fixture
@@ -87,6 +90,26 @@ def test_cdi_devices_of_a_plugin_are_in_the_container(
 
 def _in_dev(truth: Truth, name: str, device: str) -> bool:
     return device in truth.run(truth.running(name), "ls", "/dev").split()
+
+
+def test_a_device_node_of_a_plugin_is_in_the_container_and_no_other_device_is_allowed(
+    newer_agent: Agent, newer_truth: Truth, after: ExitStack
+) -> None:
+    newer_agent.start()
+
+    def setup(ids: tuple[str, ...]) -> DeviceSetup:
+        return DeviceSetup(devices=tuple(HostDevice(f"/dev/{each}", "/dev/fuse", "rw") for each in ids))
+
+    plugins = Plugins(newer_agent, (Device("gpu0"),), setup)
+    after.callback(plugins.stop)
+    plugins.start()
+    newer_agent.drop("with.json", pod("with", container(resources={"limits": {RESOURCE: "1"}})))
+    newer_agent.drop("without.json", pod("without"))
+    newer_agent.await_running("with", "without")
+    opens = "mknod /tmp/fuse c 10 229 && (: <> /tmp/fuse) 2>/dev/null && echo allowed || echo refused"
+    assert newer_truth.run(newer_truth.running("with"), "sh", "-c", "ls /dev/gpu0").strip() == "/dev/gpu0"
+    assert newer_truth.run(newer_truth.running("with"), "sh", "-c", opens).strip() == "allowed"
+    assert newer_truth.run(newer_truth.running("without"), "sh", "-c", opens).strip() == "refused"
 
 
 def test_pods_that_share_a_claim_have_its_cdi_device_until_the_last_has_gone(

@@ -18,6 +18,7 @@ import msgspec
 from actors.kernel import Dispatcher
 from config.values.nearest import did_you_mean
 from runtime.cri.messages import ContainerState
+from runtime.dra.capability import ClaimDevice, ClaimRef
 from simulation.apiserver.core import Options
 from simulation.apiserver.store.store import Version
 from simulation.chance.call_faults import EventFaultPlan, FaultPlan
@@ -96,10 +97,18 @@ class ClusterWorld(World):
         for resource, amount in self._devices.items():
             node.device_plugins.add(resource, some_devices(amount))
         for driver in self._dra_drivers:
-            node.add_dra_driver(driver).reads = partial(devices_given, self.server.store, driver)
+            node.add_dra_driver(driver).reads = partial(self.devices_given, driver)
         return node
 
     # --- claims of devices --------------------------------------------------------------------------------------------
+
+    @property
+    def has_drivers(self) -> bool:
+        return bool(self._dra_drivers)
+
+    def devices_given(self, driver: str, claim: ClaimRef) -> tuple[ClaimDevice, ...]:
+        """The devices of that driver that a claim has. Raises LookupError while that is not known."""
+        return devices_given(self.server.store, driver, claim)
 
     def begin_drivers(self) -> None:
         """Drivers offer what they have, and each has a class."""
@@ -390,12 +399,9 @@ def _name_of(container: ContainerRecord) -> str:
 def _drivers_of(begin: Begin) -> dict[str, tuple[Mapping[str, Any], ...]]:
     """Driver -> devices that it has on each node. Raises OrderError."""
     try:
-        found = drivers_in(begin.dra_drivers)
+        return drivers_in(begin.dra_drivers)
     except ValueError as fault:
         raise OrderError(f"dra_drivers: {fault}") from None
-    if found and begin.control_plane:
-        raise OrderError("dra_drivers are simulated with the embedded API server alone; leave out control_plane")
-    return found
 
 
 def _devices_of(begin: Begin) -> dict[str, int]:

@@ -51,6 +51,9 @@ class PlaneCluster(RunningCluster):
                 binaries = binaries._replace(controller_manager=controller_manager_at(begin.controller_manager))
         except PlaneError as error:
             raise OrderError(str(error)) from None
+        if begin.dra_drivers and not (binaries.scheduler and binaries.controller_manager):
+            lacking = f"dra_drivers need a kube-scheduler and a kube-controller-manager in {begin.control_plane}"
+            raise OrderError(f"{lacking}: these allocate claims and make them from templates")
         self._orders = begin
         self._loop = loop
         self._directory = directory
@@ -107,6 +110,7 @@ class PlaneCluster(RunningCluster):
             if world.now_ns() > NODES_READY_WITHIN_NS:
                 raise OrderError("the nodes did not become ready")
             await leave_to_others(LOOKS_EVERY_S)
+        world.begin_drivers()
         self._ready_ns = world.now_ns()
         plane.write_kubeconfig(self._kubeconfig, *ADMIN)
 

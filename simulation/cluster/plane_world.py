@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from runtime.api.client import ApiClient
 from runtime.api.connections import ApiConnections
+from runtime.dra.capability import ClaimDevice, ClaimRef
 from runtime.io.event_loop import LoopThread
 from simulation.apiserver.core import Options
 from simulation.chance.call_faults import Faults
@@ -18,7 +19,7 @@ from simulation.chance.network import NetworkLink
 from simulation.cluster.cluster_world import ClusterWorld
 from simulation.cluster.orders import Begin, FailRequests, OrderError
 from simulation.planes.control_plane import ControlPlane
-from simulation.planes.mirror import Mirror
+from simulation.planes.mirror import FOLLOWED, FOR_DRIVERS, Mirror
 from simulation.planes.remote import USER_AGENT, access_of
 from simulation.planes.remote_api import RemoteApi
 
@@ -36,7 +37,14 @@ class PlaneWorld(ClusterWorld):
 
     def new_server(self, options: Options) -> Mirror:
         lenient = replace(options, authorization="AlwaysAllow", garbage_collection=False)
-        return Mirror(self.dispatcher, lenient, self._plane.remote)
+        followed = {**FOLLOWED, **FOR_DRIVERS} if self.has_drivers else FOLLOWED
+        return Mirror(self.dispatcher, lenient, self._plane.remote, followed)
+
+    def devices_given(self, driver: str, claim: ClaimRef) -> tuple[ClaimDevice, ...]:
+        found = super().devices_given(driver, claim)
+        if not found:  # the agent has asked the server itself; the copy is a moment behind it
+            raise LookupError(f"driver {driver} does not see devices in claim {claim.namespace}/{claim.name} yet")
+        return found
 
     def new_api(self, name: str, faults: Faults | None, link: NetworkLink) -> RemoteApi:
         plane = self._plane

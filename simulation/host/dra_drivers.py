@@ -65,7 +65,7 @@ class SimulatedDraDriver:
         self.fails: dict[str, str] = {}
         self.slow = False
         self.reads: Reads | None = None
-        """What it is to make ready for a claim."""
+        """What it is to make ready for a claim. Raises LookupError while that is not known."""
         self._late: list[tuple[Promise[Any], Any]] = []
         self._watchers: list[SimulatedHealth] = []
         self._connections: list[SimulatedConnection] = []
@@ -110,8 +110,12 @@ class SimulatedDraDriver:
             if claim.uid in self.fails:
                 answers[claim.uid] = Prepared(error=self.fails[claim.uid])
                 continue
+            try:
+                answers[claim.uid] = Prepared(self._devices_of(claim))
+            except LookupError as fault:
+                answers[claim.uid] = Prepared(error=str(fault))
+                continue
             self.prepared[claim.uid] = claim
-            answers[claim.uid] = Prepared(self._devices_of(claim))
         return self._given(PREPARE, answers)
 
     def _devices_of(self, claim: ClaimRef) -> tuple[ClaimDevice, ...]:

@@ -1,6 +1,6 @@
 """A copy of what the kit must know of a real API server, and the way of the kit's own changes to it.
 
-The copy is an embedded API server that no client reaches. It follows the collections in `FOLLOWED`. What the kit asks
+The copy is an embedded API server that no client reaches. It follows some collections (`FOLLOWED`). What the kit asks
 of it (the scheduler's bindings, taints, loads) changes the copy at once, so that the next decision knows of it. The
 same request then goes to the real server. When that refuses, the collection is read again. So is each whose watch ends.
 All runs on the one loop.
@@ -32,16 +32,28 @@ FOLLOWED: Mapping[str, tuple[str, str, str]] = {
     "leases.coordination.k8s.io": ("/apis/coordination.k8s.io/v1/leases", "coordination.k8s.io/v1", "Lease"),
 }
 """By key of the store: path, version and kind."""
+FOR_DRIVERS: Mapping[str, tuple[str, str, str]] = {
+    f"{plural}.resource.k8s.io": (f"/apis/resource.k8s.io/v1/{plural}", "resource.k8s.io/v1", kind)
+    for plural, kind in (("resourceslices", "ResourceSlice"), ("resourceclaims", "ResourceClaim"))
+}
+"""What simulated DRA drivers need besides. A server before 1.34 does not have it."""
 AGAIN_AFTER_S = 1.0
 _Named = tuple[str, str, str]
 
 
 class Mirror(ApiServer):
-    """See the module. `begin` once `remote` answers, `end` before it is closed."""
+    """See the module. `begin` once `remote` answers, `end` before it is closed. `followed`: as `FOLLOWED`."""
 
-    def __init__(self, clock: Dispatcher, options: Options, remote: Remote) -> None:
+    def __init__(
+        self,
+        clock: Dispatcher,
+        options: Options,
+        remote: Remote,
+        followed: Mapping[str, tuple[str, str, str]] = FOLLOWED,
+    ) -> None:
         super().__init__(clock, options)
         self._remote = remote
+        self._followed = followed
         self._versions: dict[_Named, str] = {}
         """The resourceVersion that the real server has given each object."""
         self._sending: asyncio.Queue[ApiRequest] = asyncio.Queue()
@@ -49,10 +61,10 @@ class Mirror(ApiServer):
 
     async def begin(self) -> None:
         """Read all there is; then follow it. Raises RemoteError."""
-        versions = [await self._read(key) for key in FOLLOWED]
+        versions = [await self._read(key) for key in self._followed]
         loop = asyncio.get_running_loop()
         self._tasks = [
-            loop.create_task(self._follow(key, version)) for key, version in zip(FOLLOWED, versions, strict=True)
+            loop.create_task(self._follow(key, version)) for key, version in zip(self._followed, versions, strict=True)
         ]
         self._tasks.append(loop.create_task(self._send()))
 
@@ -70,7 +82,7 @@ class Mirror(ApiServer):
     # --- from the real server -----------------------------------------------------------------------------------------
 
     async def _follow(self, key: str, version: str) -> None:
-        path, _, _ = FOLLOWED[key]
+        path, _, _ = self._followed[key]
         while True:
             with suppress(RemoteError):
                 async for kind, value in self._remote.changes(path, version):
@@ -83,7 +95,7 @@ class Mirror(ApiServer):
 
     async def _read(self, key: str) -> str:
         """Read a collection again; returns its version. Raises RemoteError."""
-        path, api_version, kind = FOLLOWED[key]
+        path, api_version, kind = self._followed[key]
         listed = await self._remote.ask("GET", path)
         with self.lock:
             gone = dict.fromkeys(version.key for version in self.store.of[key].all())
@@ -120,15 +132,16 @@ class Mirror(ApiServer):
     async def _send(self) -> None:
         while True:
             request = await self._sending.get()
-            key = _collection_of(request.path)
+            key, namespace, name = named_in(request.path)
             try:
-                body = self._with_real_version(key, request)
+                body = self._with_real_version((key, namespace, name), request)
                 await self._remote.ask(
                     request.method, request.path, body, query=request.query, content_type=request.content_type
                 )
             except RemoteError as error:
                 LOG.debug("%s %s: %s", request.method, request.path, error)
-                asyncio.get_running_loop().call_later(AGAIN_AFTER_S, self._read_soon, key)
+                if key in self._followed:
+                    asyncio.get_running_loop().call_later(AGAIN_AFTER_S, self._read_soon, key)
 
     def _read_soon(self, key: str) -> None:
         self._tasks = [task for task in self._tasks if not task.done()]
@@ -138,13 +151,13 @@ class Mirror(ApiServer):
         with suppress(RemoteError):
             await self._read(key)
 
-    def _with_real_version(self, key: str, request: ApiRequest) -> Json | bytes:
+    def _with_real_version(self, named: _Named, request: ApiRequest) -> Json | bytes:
         """The body of a request. The version in it is that of the copy."""
         body = request.body
         if not isinstance(body, dict) or "resourceVersion" not in (body.get("metadata") or {}):
             return body
         metadata: dict[str, Any] = dict(body["metadata"])
-        known = self._versions.get((key, *_names_in(request.path)))
+        known = self._versions.get(named)
         metadata.pop("resourceVersion")
         return {**body, "metadata": {**metadata, "resourceVersion": known} if known else metadata}
 
@@ -154,15 +167,12 @@ def _key_of(value: Json) -> tuple[str, str]:
     return metadata.get("namespace", ""), metadata["name"]
 
 
-def _collection_of(path: str) -> str:
-    """The collection that a request changes: `pods` unless the path has another one."""
-    parts = path.split("/")
-    return next((key for key in ("events", "pods", "nodes") if key in parts), "pods")
-
-
-def _names_in(path: str) -> tuple[str, str]:
-    """Namespace and name of the object at a path."""
-    parts = path.split("/")[3:]  # after /api/v1
-    if parts[0] == "namespaces":
-        return parts[1], parts[3] if len(parts) > 3 else ""
-    return "", parts[1] if len(parts) > 1 else ""
+def named_in(path: str) -> _Named:
+    """Key of the collection, namespace and name of the object that a request is about. Pure."""
+    _, api, *parts = path.split("/")
+    group = parts.pop(0) if api == "apis" else ""
+    parts = [*parts[1:], ""]  # without the version
+    namespace = ""
+    if parts[0] == "namespaces" and len(parts) > 3:
+        _, namespace, *parts = parts
+    return f"{parts[0]}.{group}" if group else parts[0], namespace, parts[1]

@@ -29,6 +29,7 @@ from simulation.cluster.orders import Begin, OrderError
 FOLDER = Path(os.environ.get("ACTORLET_TEST_CONTROL_PLANE", ""))
 SERVER = ("etcd", "kube-apiserver")
 WAIT = 120
+DRIVER = "gpu.vendor.example"
 needs_it = pytest.mark.skipif(
     not (FOLDER / "kube-scheduler").is_file(), reason="ACTORLET_TEST_CONTROL_PLANE names no folder with a control plane"
 )
@@ -91,6 +92,11 @@ def test_the_command_takes_a_folder_too(tmp_path: Path):
     assert ran.returncode == 2
     assert ran.stderr.startswith(f"actorlet simulate-cluster: {tmp_path} has no etcd and no kube-apiserver; ")
     assert ran.stderr.count("\n") == 1
+
+
+def test_drivers_for_claims_without_a_scheduler_that_allocates_are_refused(tmp_path: Path):
+    with pytest.raises(ClusterError, match="dra_drivers need a kube-scheduler and a kube-controller-manager in"):
+        cluster(control_plane=folder(tmp_path, "#!/bin/sh\n"), dra_drivers="gpu.vendor.example=1")
 
 
 # --- with a real one --------------------------------------------------------------------------------------------------
@@ -302,3 +308,37 @@ def programs_in(directory: str) -> list[int]:
         if directory.encode() in words:
             found.append(int(each.parent.name))
     return found
+
+
+@needs_it
+def test_the_scheduler_allocates_devices_of_simulated_drivers_for_claims_from_a_template():
+    with cluster(nodes=1, control_plane=FOLDER, dra_drivers={DRIVER: 2}) as found:
+        core, custom = client.CoreV1Api(found.kubernetes()), client.CustomObjectsApi(found.kubernetes())
+        claims = ("resource.k8s.io", "v1", "default")
+        request = {"name": "gpu", "exactly": {"deviceClassName": DRIVER}}
+        template = {"metadata": {"name": "gpu"}, "spec": {"spec": {"devices": {"requests": [request]}}}}
+        template |= {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
+        custom.create_namespaced_custom_object(*claims, "resourceclaimtemplates", template)
+        for number in range(3):
+            app = {"name": "app", "image": "app:1", "resources": {"claims": [{"name": "gpu"}]}}
+            entry = {"name": "gpu", "resourceClaimTemplateName": "gpu"}
+            spec = {"containers": [app], "resourceClaims": [entry], "terminationGracePeriodSeconds": 1}
+            core.create_namespaced_pod("default", {"metadata": {"name": f"p{number}"}, "spec": spec})
+
+        def phases() -> list[str]:
+            return sorted(each.status.phase for each in core.list_namespaced_pod("default").items)
+
+        def words() -> str:
+            pods = core.list_namespaced_pod("default").items
+            return " ".join(each.message or "" for pod in pods for each in pod.status.conditions or ())
+
+        found.until(lambda: phases() == ["Pending", "Running", "Running"])
+        found.until(lambda: "cannot allocate all claims" in words())
+        listed = custom.list_namespaced_custom_object(*claims, "resourceclaims")["items"]
+        given = [
+            each["status"]["allocation"]["devices"]["results"] for each in listed if "allocation" in each["status"]
+        ]
+        assert sorted(one["device"] for results in given for one in results) == ["device-0", "device-1"]
+        first = next(pod for pod in core.list_namespaced_pod("default").items if pod.status.phase == "Running")
+        core.delete_namespaced_pod(first.metadata.name, "default")
+        found.until(lambda: phases() == ["Running", "Running"])

@@ -23,14 +23,16 @@ from simulation.apiserver.requests.calls import ADMIN
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.store.selection import EVERYTHING
 from simulation.cluster.running_cluster import wall_ns
+from simulation.controllers.device_slices import DeviceSlices
 from simulation.controllers.store_follower import ask
-from simulation.planes.mirror import Mirror
+from simulation.planes.mirror import FOLLOWED, FOR_DRIVERS, Mirror, named_in
 from simulation.planes.remote import Remote, RemoteError, access_of
 
 T = TypeVar("T")
 WAIT = 120
 PODS = "/api/v1/namespaces/default/pods"
 NODE = "/api/v1/nodes/n1"
+SLICES = "resourceslices.resource.k8s.io"
 
 
 class Both:
@@ -42,7 +44,7 @@ class Both:
         self.remote = remote
         self._changed = asyncio.Event()
         for server in (real, copy):
-            for key in ("pods", "nodes"):
+            for key in ("pods", "nodes", SLICES):
                 server.store.watch(key, "", EVERYTHING, None).start(self._seen, lambda _: None)
 
     def _seen(self, *_: object) -> None:
@@ -81,7 +83,7 @@ async def both(directory: Path, *pods: str) -> AsyncIterator[Both]:
     front = HttpFront(real, LoopThread(), tls=authority.server_context(directory))
     await front.serve()
     remote = Remote(access_of(front.url, authority.certificate, authority.for_client("admin", "system:masters")))
-    copy = Mirror(SimulatedDispatcher(2), Options(), remote)
+    copy = Mirror(SimulatedDispatcher(2), Options(), remote, {**FOLLOWED, **FOR_DRIVERS})
     await copy.begin()
     try:
         yield Both(real, copy, remote)
@@ -184,5 +186,47 @@ def test_a_refusal_of_the_server_is_an_error_with_its_words(tmp_path: Path):
             with pytest.raises(RemoteError, match='pods "nobody" not found') as refusal:
                 await found.remote.ask("GET", f"{PODS}/nobody")
             assert refusal.value.code == 404
+
+    waited(run())
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        (NODE, ("nodes", "", "n1")),
+        (f"{PODS}/a/binding", ("pods", "default", "a")),
+        (PODS, ("pods", "default", "")),
+        ("/api/v1/namespaces/default", ("namespaces", "", "default")),
+        ("/apis/resource.k8s.io/v1/resourceslices/s", (SLICES, "", "s")),
+        ("/apis/coordination.k8s.io/v1/namespaces/x/leases/l", ("leases.coordination.k8s.io", "x", "l")),
+    ],
+)
+def test_a_path_names_the_object_whose_version_is_exchanged(path: str, named: tuple[str, str, str]):
+    assert named_in(path) == named
+
+
+def test_what_drivers_offer_is_written_to_the_server_and_again_when_an_agent_deletes_it(tmp_path: Path):
+    async def run() -> None:
+        async with both(tmp_path) as found:
+            node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+            assert not ask(found.real, ADMIN, "POST", "/api/v1/nodes", node)
+            await found.until(lambda: found.copy.store.get("nodes", "", "n1") is not None)
+            clock = SimulatedDispatcher(3)
+            drivers = DeviceSlices(found.copy, clock)
+            drivers.offer("n1", "gpu.vendor.example", [{"name": "device-0"}])
+            drivers.start()
+
+            def real() -> list[str]:
+                return [version.name for version in found.real.store.of[SLICES].all()]
+
+            await found.until(lambda: len(real()) == 1)
+            (name,) = real()
+            theirs = found.real.store.get(SLICES, "", name)
+            assert theirs is not None
+            await found.until(lambda: (found.copy.store.get(SLICES, "", name) or theirs).uid == theirs.uid)
+            assert not ask(found.real, ADMIN, "DELETE", f"/apis/resource.k8s.io/v1/resourceslices/{name}", {})
+            await found.until(lambda: found.copy.store.get(SLICES, "", name) is None)
+            clock.run_for(2 * 10**9)
+            await found.until(lambda: real() == [name])
 
     waited(run())

@@ -342,3 +342,22 @@ def test_the_scheduler_allocates_devices_of_simulated_drivers_for_claims_from_a_
         first = next(pod for pod in core.list_namespaced_pod("default").items if pod.status.phase == "Running")
         core.delete_namespaced_pod(first.metadata.name, "default")
         found.until(lambda: phases() == ["Running", "Running"])
+
+        def slices_are_deleted(selector: str) -> int:
+            """The status of what an agent asks when it begins; the Node authorizer looks at the selector."""
+            node = client.ResourceV1Api(found.kubernetes("system:node:node-0", ["system:nodes"]))
+            try:
+                node.delete_collection_resource_slice(field_selector=selector)
+            except client.ApiException as refusal:
+                return int(refusal.status)
+            return 200
+
+        def slices() -> list[str]:
+            listed = custom.list_cluster_custom_object("resource.k8s.io", "v1", "resourceslices")["items"]
+            return [each["metadata"]["uid"] for each in listed]
+
+        before = slices()
+        assert slices_are_deleted(f"spec.nodeName=node-0,spec.driver!={DRIVER}") == 200
+        assert slices() == before
+        assert slices_are_deleted(f"spec.driver!={DRIVER}") == 403
+        assert slices_are_deleted(f"spec.nodeName=node-1,spec.driver!={DRIVER}") == 403

@@ -141,7 +141,10 @@ class World:
         self._qps = qps
         self._work_takes_time = work_takes_time
         self._specs_read: dict[int, PodSpec] = {}
-        """By identity, where work takes time: otherwise the collector of rings decides what the API server knows."""
+        """By identity, where work takes time.
+
+        Otherwise the collector of rings decides what the API server knows.
+        """
         self._island = island
         self._dark: set[str] = set()
         """Nodes without power."""

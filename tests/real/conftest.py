@@ -157,7 +157,10 @@ def cluster(agent: Agent) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def newer_containerd(request: pytest.FixtureRequest) -> Iterator[Containerd]:
-    """A private containerd of `tests.real.newer_runtime`, with the same images: 2, or the one that a test asks for."""
+    """A private containerd of `tests.real.newer_runtime`, with the same images.
+
+    It is containerd 2, or what a test asks for.
+    """
     newer: NewerRuntime = getattr(request, "param", CONTAINERD_2)
     why = complaint() or newer.complaint()
     if why is not None:

@@ -1,4 +1,4 @@
-"""Newer containerds and runcs beside those of Debian 12: containerd 1.7 of Debian 13, and containerd 2.
+"""Newer containerds and runcs beside those of Debian 12: 1.7 of Debian 13, and containerd 2.
 
 Both put CDI devices into containers. containerd 2 has user namespaces, the policy Strict of groups, and more events.
 

@@ -39,7 +39,10 @@ NODE = Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(allocatable=ALLOCA
 def pinned(
     uid: str, cpu: str = "2", memory: str = "1Gi", init: str = "", devices: Mapping[str, str] = NO_DEVICES
 ) -> Pod:
-    """A Guaranteed pod; `init`: the memory of an init container. `devices`: for each container, by resource."""
+    """A Guaranteed pod; `init`: the memory of an init container.
+
+    `devices`: for each container, by resource.
+    """
 
     def container(name: str, memory: str) -> Container:
         amounts = {"cpu": cpu, "memory": memory, **devices}

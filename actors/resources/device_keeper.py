@@ -5,6 +5,7 @@ is in the book from the decision on. Only then its plugin is asked (`PluginQuest
 checkpoint is on the disk. `BookKeeper` writes it beside the allocations.
 
 No pod fails because a plugin is late. A pod waits for a plugin that this node had and that is not here, up to a limit.
+A static pod waits so for a plugin that the node never had.
 Pods that were admitted before keep what they have, whether or not their plugin has come back.
 
 A checkpoint that cannot be used is never overwritten: pods that ask for devices wait, and the reason says what to do.
@@ -28,12 +29,12 @@ from actors.resources.devices.book import NOTHING, with_pod, without_pod
 from actors.resources.devices.checkpoint import KeptDevices, read_checkpoint, written_checkpoint
 from actors.resources.devices.choosing import NO_SEARCH, DeviceSearch, unexpected
 from actors.resources.devices.health import sick_devices
-from actors.resources.devices.wanted import plugins_of, without_healthy
+from actors.resources.devices.wanted import never_listed, plugins_of, without_healthy
 from actors.resources.plugin_questions import ALL_SAID, Answered, PluginQuestions
 from actors.resources.verdict import Rejected
 from actors.resources.what_if import KnownNode
 from config.frozen_map import FrozenMap
-from config.objects import Pod
+from config.objects import Node, Pod
 from config.pods.requests import has_domain_requests
 from config.values.quantity import QuantityError
 from runtime.state.device_file import DeviceFile
@@ -45,6 +46,8 @@ ASK_AGAIN_NS = SECOND_NS
 """After a plugin went away while it was asked."""
 AWAY_NS = 300 * SECOND_NS
 """How long a node that has begun leaves the published amounts of plugins that have not come yet."""
+TOLD_AT_MOST = 4
+"""Plugins that a pod waits for. It may ask for thousands."""
 WAITS_FOR_CHECKPOINT = "the record of the devices that pods have is being read"
 NOTHING_KEPT = KeptDevices()
 ABSENT = Offer(connected=False)
@@ -274,19 +277,24 @@ class DeviceKeeper:
         """Why nothing can be said of the pod yet, for people; or empty."""
         return self._waits_for_file if self._node is None and self._concern(pod) else ""
 
-    def waits_for(self, pod: Pod) -> str:
-        """What a new pod waits for, for people; empty: it can be decided on. Raises QuantityError."""
+    def waits_for(self, pod: Pod, here: Node | None) -> str:
+        """What a new pod waits for, for people; empty: it can be decided on. Raises QuantityError.
+
+        `here`: this node, None while it is unknown.
+        """
         settings, node, uid = self._settings, self._node, pod.metadata.uid
         if settings is None or node is None or not self._concern(pod):
             return ""
         away = without_healthy(pod, node.offers)
+        if here is not None and here.status is not None:
+            away = (*away, *never_listed(pod, node.offers, here.status.allocatable))
         if not away or not settings.patience_ns:
             return ""
         left_ns = self._left_ns(uid, settings.patience_ns)
         if left_ns <= 0:
             return ""
         self._manager.after(left_ns, LookAtWaits(), key=("devices wait", uid))
-        return " and ".join(map(self._absence, away))
+        return " and ".join(map(self._absence, away[:TOLD_AT_MOST]))
 
     def _left_ns(self, uid: str, patience_ns: int) -> int:
         since_ns = self._since_ns.setdefault(uid, self._manager.now_ns())
@@ -297,7 +305,7 @@ class DeviceKeeper:
         trouble = node.troubles.get(resource, "") if node is not None else ""
         if trouble:
             return f"the device plugin of {resource} has stopped: {trouble}"
-        if node is not None and node.offers[resource].connected:
+        if node is not None and node.offers.get(resource, ABSENT).connected:
             return f"the device plugin of {resource} has no healthy device"
         return f"the device plugin of {resource} has not registered yet"
 

@@ -222,7 +222,7 @@ class ResourceManagerActor(Actor):
             return
         try:
             wanted = allocation_of(pod)
-            waits = "" if asked.runs else self._devices.waits_for(pod)
+            waits = "" if asked.runs else self._devices.waits_for(pod, self._node)
         except QuantityError as fault:
             self._reject(asked, Rejected("UnexpectedAdmissionError", str(fault)), self._node)
             return

@@ -21,7 +21,7 @@ from actors.model.shares import NO_SHARES, PodShares, ShareBook, exclusive_cpus
 from actors.resources.abilities import Abilities
 from actors.resources.admission import NO_PRESSURE, NodeIsStale, NodePressure, Preempts, Snapshot, admit
 from actors.resources.devices.choosing import DeviceSearch
-from actors.resources.devices.wanted import without_healthy
+from actors.resources.devices.wanted import never_listed, without_healthy
 from actors.resources.shares.assigning import NamedHints, assign_with_hints
 from actors.resources.shares.book import shared_cpus
 from actors.resources.shares.rules import ShareRules
@@ -156,7 +156,8 @@ class _Trial:
             offers=offers,
         )
         try:
-            away = without_healthy(self._pod, offers)
+            listed = known.node.status.allocatable if known.node.status is not None else {}
+            away = (*without_healthy(self._pod, offers), *never_listed(self._pod, offers, listed))
             if away and known.waits_for_plugins:
                 return Foreseen(waits_for=away)
             verdict = admit(self._pod, allocation_of(self._pod), snapshot)

@@ -10,7 +10,7 @@ from actors.model.allocation import Allocation
 from actors.model.devices import Offer
 from config.frozen_map import FrozenMap
 from config.objects import Container, Pod, PodSpec
-from config.pods.identity import is_sidecar
+from config.pods.identity import is_sidecar, is_static
 from config.pods.once_per_spec import once_per_spec
 from config.values.quantity import parse_quantity
 
@@ -42,6 +42,17 @@ def domain_resources(spec: PodSpec) -> tuple[str, ...]:
 def plugins_of(pod: Pod, resources: Collection[str]) -> tuple[str, ...]:
     """The resources of these that a pod asks for. Raises QuantityError."""
     return tuple(name for name in domain_resources(pod.spec) if name in resources)
+
+
+def never_listed(pod: Pod, offers: Collection[str], listed: Collection[str]) -> tuple[str, ...]:
+    """The resources of a static pod that no plugin has offered yet, and that the node does not list.
+
+    Nobody makes such a pod anew when it has failed, and its plugin may come for the first time. Other pods come from a
+    scheduler, which goes by what a node lists. Raises QuantityError.
+    """
+    if not is_static(pod):
+        return ()
+    return tuple(name for name in domain_resources(pod.spec) if name not in offers and name not in listed)
 
 
 def _want(container: Container, *, ends_first: bool) -> DeviceWant:

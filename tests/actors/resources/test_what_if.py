@@ -21,6 +21,7 @@ from config.frozen_map import FrozenMap
 from config.kubelet.configuration import MemoryReservation
 from config.objects import Pod, PodStatus
 from config.objects.pod_status import ContainerExtendedResourceRequest, PodExtendedResourceClaimStatus
+from config.pods.identity import CONFIG_SOURCE
 from runtime.device_plugins.capability import Device, PluginOptions
 from tests.actors.resources.test_share_keeper import MEMORY, ShareScene, pinned
 
@@ -112,8 +113,15 @@ def random_pod(chance: random.Random, uid: str, *, devices: bool) -> Pod:
     if chance.random() < 0.2:
         pod = pinned(uid, "1", "1Gi", init=f"{chance.choice([1, 4])}Gi", devices=asked)
     if chance.random() < 0.5:
-        pod = of_a_claim(pod)
-    return pod
+        return of_a_claim(pod)
+    return static(pod) if chance.random() < 0.2 else pod
+
+
+def static(pod: Pod) -> Pod:
+    """The same, from a manifest on the node."""
+    return msgspec.structs.replace(
+        pod, metadata=msgspec.structs.replace(pod.metadata, annotations={CONFIG_SOURCE: "file"})
+    )
 
 
 def of_a_claim(pod: Pod) -> Pod:

@@ -232,6 +232,16 @@ def test_a_pod_whose_plugin_stays_away_fails_after_the_wait_that_is_set(patience
     assert status.message == f"Pod was rejected: Allocate failed due to {why}, which is unexpected"
 
 
+@pytest.mark.parametrize(("patience_s", "phase"), [(60, "Running"), (0, "Failed")])
+def test_a_static_pod_waits_for_a_plugin_that_the_node_never_had(patience_s: int, phase: str):
+    world = node(device_patience_ns=patience_s * SECOND)
+    put(world, "a")
+    world.run(20 * SECOND)
+    plugin(world, 1)
+    world.run(20 * SECOND)
+    assert world.phases()["a"] == phase
+
+
 def test_a_plugin_that_dies_while_it_is_asked_fails_no_pod():
     world = node()
     found = plugin(world)

@@ -92,7 +92,7 @@ def both_live(pods: int, minutes: float, churn: int, hours: float) -> dict[str, 
     """Numbers of the agent without a record, and of the one with it."""
     with ExitStack() as after:
         record = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-record-"))
-        fields = {"maxPods": pods + 2 * churn + 10}
+        fields: dict[str, Any] = {"maxPods": pods + 2 * churn + 10}
         plain = after.enter_context(live_node(name="bench-plain", **fields))
         noted = after.enter_context(live_node(name="bench-noted", command=recorded(OWN, record), **fields))
         loads = {"without": Load(plain, ""), "with": Load(noted, record)}

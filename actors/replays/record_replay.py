@@ -24,7 +24,9 @@ def always() -> bool:
 
 
 class RecordReplay:
-    """See the module. `told` gets every line of the trace, in order. None: no lines are made, which saves a tenth.
+    """See the module. `told` gets every line of the trace, in order.
+
+    With None no lines are made, which saves a tenth.
 
     Raises NoRecordError for a run that cannot be played.
     """

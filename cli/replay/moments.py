@@ -1,4 +1,6 @@
-"""Any moment of a record, as the observer's page shows it: a process that plays to it (`play_moments`).
+"""Any moment of a record, as the observer's page shows it.
+
+A process plays to it (`play_moments`).
 
 It reads questions from one pipe and writes answers to another, a line of JSON each, one after the other.
 

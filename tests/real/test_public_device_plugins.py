@@ -42,7 +42,6 @@ class Public(NamedTuple):
 
     variable: str
     resource: str
-    count: int
     script: str
     flags: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
@@ -91,15 +90,13 @@ PUBLIC = {
     "generic": Public(
         "ACTORLET_TEST_DEVICE_PLUGIN",
         "squat.ai/fuse",
-        3,
         "test -c /dev/fuse",
         ("--domain", "squat.ai", "--device", json.dumps(_FUSE), "--listen", "127.0.0.1:0"),
     ),
-    "sample": Public("ACTORLET_TEST_SAMPLE_PLUGIN", "example.com/resource", 2, "ls /tmp/Dev-*"),
+    "sample": Public("ACTORLET_TEST_SAMPLE_PLUGIN", "example.com/resource", "ls /tmp/Dev-*"),
     "macvtap": Public(
         "ACTORLET_TEST_MACVTAP_PLUGIN",
         "macvtap.network.kubevirt.io/tap",
-        3,
         "test -c /dev/tap*",
         ("-logtostderr", "-v", "3"),
         {"DP_MACVTAP_CONF": json.dumps(_MACVTAP)},
@@ -108,7 +105,6 @@ PUBLIC = {
     "amd": Public(
         "ACTORLET_TEST_AMD_PLUGIN",
         "amd.com/gpu",
-        3,
         "test -c /dev/kfd && test -c /dev/dri/renderD1*",
         ("-logtostderr", "-pulse", "1"),
         machine=_gpus,

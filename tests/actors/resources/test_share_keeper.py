@@ -172,8 +172,7 @@ def test_a_file_of_another_policy_is_not_overwritten_and_pods_wait_with_the_way_
     before = ShareScene()
     before.ask(pinned("a"))
     content = before.file()
-    fields = {"cpu_manager_policy": "none", "topology_manager_policy": "best-effort"}
-    after = ShareScene(before=before, **fields)
+    after = ShareScene(before=before, cpu_manager_policy="none", topology_manager_policy="best-effort")
     told = after.ask(pinned("b"))
     assert 'configured policy "none" differs from state checkpoint policy "static", please drain' in told[-1].text
     assert after.file() == content

@@ -313,7 +313,8 @@ def programs_in(directory: str) -> list[int]:
 @needs_it
 def test_the_scheduler_allocates_devices_of_simulated_drivers_for_claims_from_a_template():
     with cluster(nodes=1, control_plane=FOLDER, dra_drivers={DRIVER: 2}) as found:
-        core, custom = client.CoreV1Api(found.kubernetes()), client.CustomObjectsApi(found.kubernetes())
+        core: Any = client.CoreV1Api(found.kubernetes())
+        custom: Any = client.CustomObjectsApi(found.kubernetes())
         claims = ("resource.k8s.io", "v1", "default")
         request = {"name": "gpu", "exactly": {"deviceClassName": DRIVER}}
         template = {"metadata": {"name": "gpu"}, "spec": {"spec": {"devices": {"requests": [request]}}}}

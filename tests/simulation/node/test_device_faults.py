@@ -20,7 +20,7 @@ from actors.resources.device_keeper import DeviceKeeper
 from actors.resources.devices.checkpoint import KeptDevices
 from actors.resources.devices.wanted import DeviceWant, device_wants
 from config.frozen_map import FrozenMap
-from config.objects import Pod, PodSpec
+from config.objects import Node, Pod, PodSpec
 from runtime.device_plugins.capability import PluginOptions
 from simulation.host.device_plugins import SimulatedDevicePlugin, some_devices
 from tests.seeds import over_seeds
@@ -236,8 +236,8 @@ def test_137534_an_agent_that_forgets_devices_whose_plugin_is_being_asked_is_fou
 def test_129249_an_agent_that_admits_nobody_while_a_plugin_is_asked_is_found_out(monkeypatch: Mutate) -> None:
     waits_for = DeviceKeeper.waits_for
 
-    def one_after_the_other(self: DeviceKeeper, pod: Pod) -> str:
-        return "the plugin of another pod is asked" if self.due else waits_for(self, pod)
+    def one_after_the_other(self: DeviceKeeper, pod: Pod, here: Node | None) -> str:
+        return "the plugin of another pod is asked" if self.due else waits_for(self, pod, here)
 
     monkeypatch.setattr(DeviceKeeper, "waits_for", one_after_the_other)
     assert is_found_out("129249")

@@ -48,7 +48,7 @@ def test_pain_11_an_agent_that_takes_images_of_dead_containers_for_unused_is_fou
 
 
 def test_pain_12_an_agent_that_ends_two_for_one_look_is_found_out(monkeypatch: pytest.MonkeyPatch):
-    def two(manager: EvictionActor, threshold: Threshold, candidates: list[Candidate]) -> None:
+    def two(manager: EvictionActor, threshold: Threshold, candidates: list[Candidate], *, unsaid: bool) -> None:
         found = [first_to_go(threshold, None, [each], Layout(), 0) for each in candidates]
         chosen = [each for each in found if each is not None][:2]
         if chosen:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import NamedTuple
 
 import pytest
 
 from tests.machine.components import complaint
+from tests.machine.link import OutsideServer, Wire, link
 from tests.machine.machine import Machine, MachineError, machine
 from tests.machine.root import Root, RootError, root_for, with_agent
 
@@ -55,3 +58,24 @@ def booted(roots: Callable[[str], Root]) -> Iterator[Machine]:
     """One machine for all tests of a file; none may cut its power without booting it again."""
     with machine(roots(KIND)) as one:
         yield one
+
+
+class Linked(NamedTuple):
+    """A booted machine, and an API server on this host at the other end of its wire."""
+
+    machine: Machine
+    wire: Wire
+    server: OutsideServer
+
+
+@pytest.fixture
+def linked(roots: Callable[[str], Root]) -> Iterator[Linked]:
+    """The server has not begun."""
+    if KIND != "uml":
+        pytest.skip("machines of QEMU have no link")
+    with (
+        link() as wire,
+        machine(roots(KIND), memory="2G", disk="3G", swap=None, link=wire.name) as one,
+        closing(OutsideServer(one, wire)) as server,
+    ):
+        yield Linked(one, wire, server)

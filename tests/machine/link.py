@@ -105,6 +105,8 @@ def link() -> Iterator[Wire]:
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock-link").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        with suppress(subprocess.CalledProcessError):
+            _ip("link", "delete", NAME)  # of a session that was killed: this one has the lock
         _ip("tuntap", "add", "dev", NAME, "mode", "tap")
         try:
             _ip("address", "add", f"{HERE}/30", "dev", NAME)
@@ -115,7 +117,8 @@ def link() -> Iterator[Wire]:
             finally:
                 wire.close()
         finally:
-            _ip("tuntap", "del", "dev", NAME, "mode", "tap")
+            # `tuntap del` fails while the killed machine lets go of it.
+            _ip("link", "delete", NAME)
 
 
 def _ip(*words: str) -> None:

@@ -6,8 +6,6 @@ The API server is at the other end of a wire: it and its scheduler remember what
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,10 @@ from tests.dra_driver.driver import NAME
 from tests.machine.alone import AgentAlone
 from tests.machine.api_server import JOINED, condition
 from tests.machine.cdi import describe_devices
-from tests.machine.conftest import KIND
+from tests.machine.conftest import Linked
 from tests.machine.inside.control_plane import NODE
-from tests.machine.link import OutsideServer, link
-from tests.machine.machine import Machine, machine
-from tests.machine.root import Root
+from tests.machine.link import OutsideServer
+from tests.machine.machine import Machine
 from tests.real.pods import STAY, container, pod
 
 _TESTS = Path(__file__).parents[1]
@@ -89,15 +86,8 @@ class Node:
 
 
 @pytest.fixture
-def node(roots: Callable[[str], Root]) -> Iterator[Node]:
-    if KIND != "uml":
-        pytest.skip("machines of QEMU have no link")
-    with (
-        link() as wire,
-        machine(roots(KIND), memory="2G", disk="3G", swap=None, link=wire.name) as one,
-        closing(OutsideServer(one, wire)) as server,
-    ):
-        yield Node(one, server)
+def node(linked: Linked) -> Node:
+    return Node(linked.machine, linked.server)
 
 
 def test_two_pods_share_a_device_of_a_claim_through_a_reboot_and_it_is_unprepared_once(node: Node) -> None:

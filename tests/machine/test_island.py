@@ -6,18 +6,14 @@ Its API server is away while the power is cut, and its pods come back.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
 
 from tests.machine.alone import AgentAlone
 from tests.machine.api_server import JOINED, condition
-from tests.machine.conftest import KIND
-from tests.machine.link import OutsideServer, Wire, link
-from tests.machine.machine import machine
-from tests.machine.root import Root
+from tests.machine.conftest import Linked
+from tests.machine.link import OutsideServer, Wire
 from tests.real.pods import pod
 
 ISLAND = "/etc/kubernetes/island.yaml"
@@ -42,20 +38,14 @@ class Island:
 
 
 @pytest.fixture
-def island(roots: Callable[[str], Root]) -> Iterator[Island]:
-    if KIND != "uml":
-        pytest.skip("machines of QEMU have no link")
-    with (
-        link() as wire,
-        machine(roots(KIND), memory="2G", disk="3G", swap=None, link=wire.name) as one,
-        closing(OutsideServer(one, wire)) as server,
-    ):
-        server.begin()
-        one.put(ISLAND, json.dumps(_MEMORY))
-        agent = AgentAlone(one, f"{JOINED} --island-config={ISLAND}")
-        agent.begin()
-        server.await_that(lambda: condition(server.node(), "Ready") == "True", "the node is Ready")
-        yield Island(agent, server, wire)
+def island(linked: Linked) -> Island:
+    server = linked.server
+    server.begin()
+    linked.machine.put(ISLAND, json.dumps(_MEMORY))
+    agent = AgentAlone(linked.machine, f"{JOINED} --island-config={ISLAND}")
+    agent.begin()
+    server.await_that(lambda: condition(server.node(), "Ready") == "True", "the node is Ready")
+    return Island(agent, server, linked.wire)
 
 
 def test_pods_come_back_without_the_api_server_and_reunion_restarts_nothing(island: Island) -> None:

@@ -1,8 +1,7 @@
 """Any moment of a record, as the observer's page shows it.
 
-A process plays to it (`play_moments`).
-
-It reads questions from one pipe and writes answers to another, a line of JSON each, one after the other.
+A process plays to it (`play_moments`). It reads questions from one pipe and writes answers to another, a line of JSON
+each, one after the other.
 
 A question to an actor gives it turns, so a player that was asked cannot go on as recorded. And no player can go back.
 So forks do both. The player goes on, and a fork of it is asked. At some moments a fork stays behind and sleeps. A

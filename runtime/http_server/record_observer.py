@@ -1,11 +1,13 @@
 """The observer of a record: the page of a node, and any moment of what was recorded.
 
-Read-only, on loopback, for holders of a token. The page has a slider instead of a stream:
+Read-only, on loopback, for holders of a token. The page has a slider instead of a stream. MS is in ms since 1970.
 
-    /ui, /ui/FILE                       the page
-    /ui/record                          when the record begins and ends, and what lies between
-    /ui/moments/MS                      all parts at that time, in ms since 1970, as the stream of a node tells them
-    /ui/moments/MS/pods/UID             the timeline of a pod, as the agent would have told it then
+| path | answer |
+|---|---|
+| `/ui`, `/ui/FILE` | The page. |
+| `/ui/record` | When the record and its runs begin and end. |
+| `/ui/moments/MS` | All parts at that time, as the stream of a node tells them. |
+| `/ui/moments/MS/pods/UID` | The timeline of a pod, as the agent would have told it then. |
 """
 
 from __future__ import annotations

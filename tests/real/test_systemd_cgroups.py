@@ -43,7 +43,7 @@ def cgroups_at(loop: LoopThread, bus: PrivateBus, tree: Path, version: int = 2) 
 
 def test_10_2_slices_come_change_and_go_on_v2(bus, loop, v2, tmp_path):
     cgroups = cgroups_at(loop, bus, tmp_path)
-    assert cgroups.name(POD) == POD_SLICE
+    assert cgroups.name(POD) == f"/{POD_PATH}"
     for words in (KUBEPODS, TIER):
         assert cgroups.apply(words, CgroupLimits()) == ()
     limits = CgroupLimits(cpu_shares=1024, cpu_quota_us=50_000, cpu_period_us=100_000, memory_bytes=64 * MIB, pids=99)

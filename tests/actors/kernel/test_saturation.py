@@ -159,7 +159,8 @@ def test_actors_that_come_and_go_leave_no_memory_and_no_threads(driver: Driver):
     cells, objects, resident = count_cells(), len(gc.get_objects()), resident_bytes()
     live_and_die(CYCLES)
     gc.collect()
-    assert count_cells() <= cells
+    # A thread that waits for work still has the last cell that it ran in hand.
+    assert count_cells() <= cells + threads
     assert len(gc.get_objects()) < objects + CYCLES // 10
     assert resident_bytes() - resident < 16 * MIB
     assert threading.active_count() <= threads

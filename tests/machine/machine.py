@@ -231,9 +231,15 @@ class Machine:
         return self.run(f"journalctl --no-pager -b -o short-monotonic {f'-u {unit}' if unit else ''}")
 
     def until(self, condition: str, what: str, limit_s: float = 240.0, pause_s: float = 0.5) -> None:
-        """Return once a script succeeds. It is tried inside, with pauses."""
-        loop = f"end=$((SECONDS + {int(limit_s)})); until {{ {condition}\n}} >/dev/null 2>&1; do"
-        done = self.tried(f"{loop} [ $SECONDS -lt $end ] || exit 9; sleep {pause_s:g}; done", limit_s=limit_s * 2 + 60)
+        """Return once a script succeeds. It is tried inside, with pauses.
+
+        A look that took long is followed by a longer pause: looks take a quarter of the machine's CPU at most.
+        """
+        loop = (
+            f"end=$((SECONDS + {int(limit_s)})); while began=$SECONDS; ! {{ {condition}\n}} >/dev/null 2>&1; do "
+            f"[ $SECONDS -lt $end ] || exit 9; sleep {pause_s:g} $((3 * (SECONDS - began))); done"
+        )
+        done = self.tried(loop, limit_s=limit_s * 2 + 60)
         if done.status != 0:
             raise self._failure(f"not within {limit_s:g} s: {what}")
 

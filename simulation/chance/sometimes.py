@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
+import msgspec
 
-KNOWN: Mapping[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
+KNOWN: Mapping[str, str] = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes())
 """Name -> what it means."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
+import msgspec
 
 from simulation.rbac.roles import GROUP
 
@@ -17,7 +17,7 @@ _MADE_BY = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 
 def default_objects() -> Iterator[Json]:
     """Each role, followed by its binding if it has one. An aggregated ClusterRole begins without rules."""
-    entries: list[Json] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
+    entries: list[Json] = msgspec.yaml.decode(Path(__file__).with_suffix(".yaml").read_bytes())
     for entry in entries:
         name, place = entry["name"], {"namespace": entry["namespace"]} if "namespace" in entry else {}
         kind = "Role" if place else "ClusterRole"

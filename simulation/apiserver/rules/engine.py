@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from simulation.apiserver.rules import (
     autoscaling_checks,
@@ -170,7 +169,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _known() -> File:
-    files = [msgspec.convert(yaml.safe_load(path.read_text("utf-8")), File) for path in sorted(HERE.glob("*.yaml"))]
+    files = [msgspec.yaml.decode(path.read_bytes(), type=File) for path in sorted(HERE.glob("*.yaml"))]
     return File(
         {name: rules for file in files for name, rules in file.types.items()},
         {name: kind for file in files for name, kind in file.kinds.items()},

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
+import msgspec
 
 from simulation.apiserver.schemas.formats import compiled
 from simulation.apiserver.schemas.shapes import EMBEDDED, INT_OR_STRING, LIST_KEYS, PRESERVE, with_defaults
@@ -22,7 +22,7 @@ from simulation.validations.rules import CEL
 Schema = Mapping[str, Any]
 Cause = tuple[str, str, str]
 
-_DOCUMENTS: dict[str, dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "definition.yaml").read_text())
+_DOCUMENTS: dict[str, dict[str, Any]] = msgspec.yaml.decode((Path(__file__).parent / "definition.yaml").read_bytes())
 DEFINITION, SCHEMA = _DOCUMENTS["definition"], _DOCUMENTS["root"]
 
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"

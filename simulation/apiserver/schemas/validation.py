@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 from jsonschema import Draft4Validator, ValidationError
 from jsonschema.validators import create
 
@@ -80,7 +79,7 @@ def _faults(errors: Iterable[ValidationError], at: At) -> Iterator[SchemaFault]:
 # --- words ----------------------------------------------------------------------------------------------------------
 
 _JUNCTIONS = ("allOf", "anyOf", "oneOf", "not")
-_SAID: dict[str, dict[str, str]] = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text())
+_SAID: dict[str, dict[str, str]] = msgspec.yaml.decode((Path(__file__).parent / "words.yaml").read_bytes())
 _WORDS, _REASONS = _SAID["words"], _SAID["reasons"]
 
 

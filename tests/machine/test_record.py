@@ -1,4 +1,4 @@
-"""A node is recorded while its power is cut, and lives again on this host to its last message (issue 49).
+"""A node is recorded until its power is cut, and lives again on this host to its last message.
 
 Pods come and go before the cut and after it. The record lies on the disk that loses power.
 """

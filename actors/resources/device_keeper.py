@@ -366,13 +366,19 @@ class DeviceKeeper:
         else:
             self._on_decided(uid, unexpected(answer.error))
 
-    def lacks(self, pod: Pod) -> bool:
-        """Whether the pod asks for devices of plugins and has none."""
-        node = self._node
-        if node is None or pod.metadata.uid in node.book or not self._concern(pod):
+    def must_be_found(self, pod: Pod) -> bool:
+        """Whether devices have to be found for a pod of the book of which nothing runs.
+
+        It asks for devices of plugins and has none; or nobody waits for its plugin, which is away or has no healthy
+        device. Then the search fails with a kubelet's words.
+        """
+        settings, node = self._settings, self._node
+        if settings is None or node is None or not self._concern(pod):
             return False
         try:
-            return bool(plugins_of(pod, node.offers))
+            if pod.metadata.uid not in node.book:
+                return bool(plugins_of(pod, node.offers))
+            return not settings.patience_ns and bool(without_healthy(pod, node.offers))
         except QuantityError:
             return False  # it was admitted so
 

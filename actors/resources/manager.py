@@ -212,7 +212,7 @@ class ResourceManagerActor(Actor):
             asked.worker.tell(AdmissionWaits(WAITS_FOR_SHUTDOWN, taken=True))
             return
         has = book.get(uid)
-        if has is not None and uid not in self._heirs and (asked.runs or not self._devices.lacks(pod)):
+        if has is not None and uid not in self._heirs and (asked.runs or not self._devices.must_be_found(pod)):
             if self._shares.keep(pod) or self._shares.resume(pod, book.resources(uid)):
                 self._keeper.changed()
             self._take(asked, None)

@@ -274,6 +274,33 @@ def test_a_container_that_starts_before_its_plugin_is_back_waits_for_it():
     assert devices(world, "a") == "device-0"
 
 
+@pytest.mark.parametrize(("patience_s", "phase_then"), [(0, "Failed"), (600, "Running")])
+def test_a_pod_that_lost_its_sandbox_and_its_plugin_fails_only_where_nobody_waits(patience_s: int, phase_then: str):
+    """A kubelet admits it anew, and refuses it. Containers that run stay as they are either way."""
+    world = node(device_patience_ns=patience_s * SECOND)
+    found = plugin(world)
+    put(world, "a")
+    put(world, "b")
+    reaches(world, "a")
+    reaches(world, "b")
+    world.node.kill()
+    found.stop()
+    lost = record(world, "a")
+    world.cri.kill_container(lost.id)
+    world.cri.state.drop_container(lost)
+    world.cri.state.drop_sandbox(lost.sandbox)
+    world.node.restart_agent()
+    world.run(60 * SECOND)
+    plugin(world)
+    world.run(30 * SECOND)
+    assert (phase(world, "a"), phase(world, "b")) == (phase_then, "Running")
+    assert record(world, "b").attempt == 0
+    if phase_then == "Failed":
+        status = world.pod("a").status
+        assert status is not None
+        assert status.reason == "UnexpectedAdmissionError"
+
+
 # (spec 10.11.4)
 def test_amounts_follow_the_plugin_and_stay_for_five_minutes_after_it():
     world = node()

@@ -35,6 +35,10 @@ WAITING = 64
 REQUEST_BYTES_AT_MOST = 64 * 1024
 
 
+class NotRegistered(Exception):  # noqa: N818 - an answer to the plugin, not a fault of the program
+    """Why a plugin cannot be used, in a kubelet's words."""
+
+
 class LocalDevicePlugins:
     """`DevicePlugins` below `root`, the agent's directory."""
 
@@ -51,11 +55,13 @@ class LocalDevicePlugins:
         return RegistrationServer(self.directory, self._with_options, accept)
 
     def _with_options(self, found: PluginFound) -> PluginFound:
-        """The plugin with the options that it has now, whatever it registered. Raises PluginError."""
+        """The plugin with the options that it has now, whatever it registered. Raises PluginError, NotRegistered."""
         _refuse_what_is_no_socket(found.endpoint)
         plugin = GrpcDevicePlugin(found.endpoint)
         try:
             return msgspec.structs.replace(found, options=plugin.options())
+        except PluginError as failure:
+            raise NotRegistered(f"failed to get device plugin options: {failure}") from None
         finally:
             plugin.close()
 
@@ -106,7 +112,7 @@ class RegistrationServer:
                 path = os.path.join(self._directory, request.endpoint)
                 found = PluginFound(request.resource_name, path)
                 reason = self._accept(self._ask(found))
-        except PluginError as failure:
+        except (PluginError, NotRegistered) as failure:
             reason = str(failure)
         if reason:
             context.abort(grpc.StatusCode.UNKNOWN, reason)  # the code that Go gives an error without one

@@ -152,6 +152,15 @@ def test_a_plugin_hears_why_the_agent_refuses_it(root: Path):
         agent.close()
 
 
+def test_a_plugin_whose_options_cannot_be_read_hears_a_kubelets_words_and_is_not_used(agent: Agent):
+    with SamplePlugin(agent.directory) as plugin:
+        plugin.fails["GetDevicePluginOptions"] = "no such card"
+        refusal = plugin.register(agent.directory)
+        assert refusal.startswith("failed to get device plugin options: rpc error: ")
+        assert refusal.endswith("no such card")
+        assert not agent.found
+
+
 def test_devices_arrive_and_the_newest_list_counts(root: Path):
     one, two = Device("a", nodes=(0, 1)), Device("b", healthy=False)
     with SamplePlugin(root, [one]) as plugin:

@@ -4,7 +4,8 @@ Monitoring agents and schedulers that know NUMA nodes read it. Nothing can be ch
 authenticated: whoever may enter the directory (mode 0750) may ask. That is how a kubelet serves it.
 
 All calls together may be 100 a second, and 10 at once. The others fail with RESOURCE_EXHAUSTED, in a kubelet's words.
-A call whose answer is not known yet fails with UNAVAILABLE. A kubelet would answer that there are no pods.
+A call whose answer is not known yet waits for it for some seconds, then fails with UNAVAILABLE. A kubelet would answer
+that there are no pods.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ _COUNTED: Mapping[str, tuple[Family, Family]] = {
     "GetAllocatableResources": (names.ALLOCATABLE_CALLS, names.ALLOCATABLE_ERRORS),
 }
 """By method: calls, and those that failed. Calls beyond the limit are not counted, as with a kubelet."""
+PATIENCE_NS = 10_000_000_000
+"""How long a call waits for an agent that is beginning. Clients ask once, and few ask again."""
+LOOK_AGAIN_SECONDS = 0.1
 UNKNOWN = "what pods have is not known now: the agent is beginning, or busy; ask again"
 
 
@@ -67,7 +71,7 @@ class _NoSuchPodError(Exception):
 class PodResourcesServer:
     """Serves `source` below `root_directory`, from `start` until `close`.
 
-    `now_ns`: a clock that never goes back, for the limit of calls.
+    `now_ns`: a clock that never goes back, for the limit of calls and for waits. `pause`: waits for so many seconds.
     """
 
     def __init__(
@@ -76,10 +80,12 @@ class PodResourcesServer:
         source: PodResourcesSource,
         now_ns: Callable[[], int] = time.monotonic_ns,
         meters: Meters = UNMEASURED,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.path = os.path.join(os.path.abspath(root_directory), SOCKET)
         self._source = source
         self._now_ns = now_ns
+        self._pause = pause
         self._meters = meters
         self._bucket = TokenBucket(CALLS_PER_SECOND, CALLS_AT_ONCE)
         self._lock = threading.Lock()
@@ -148,7 +154,7 @@ class PodResourcesServer:
             self._meters.count(names.CALLS, version)
             self._meters.count(calls, version)
             try:
-                return answer(request)
+                return self._answer(answer, request, context)
             except _UnknownError:
                 self._meters.count(errors, version)
                 context.abort(grpc.StatusCode.UNAVAILABLE, UNKNOWN)
@@ -161,6 +167,17 @@ class PodResourcesServer:
             request_deserializer=request_type.FromString,
             response_serializer=lambda message: message.SerializeToString(),
         )
+
+    def _answer(self, answer: Callable[[Any], Any], request: Any, context: Any) -> Any:
+        """The answer, as soon as it is known. Raises _UnknownError after a while."""
+        until_ns = self._now_ns() + PATIENCE_NS
+        while True:
+            try:
+                return answer(request)
+            except _UnknownError:
+                if self._now_ns() >= until_ns or not context.is_active():
+                    raise
+                self._pause(LOOK_AGAIN_SECONDS)
 
     def _list(self, _: Any) -> Any:
         pods = self._pods(active=self._source.lists_active_pods)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from tests.simulation.node.test_shares import MACHINE, STATIC, pinned
 from tests.simulation.node.worlds import READY_IMAGES, manifest
 
 GIB = 2**30
+SECOND_NS = 1_000_000_000
 HOLDINGS = Holdings(
     (1, 9), (MemoryOnNodes("memory", GIB, (0, 1)),), (DevicesOnNodes("example.com/gpu", ("g0", "g1"), (1,)),)
 )
@@ -80,10 +81,15 @@ class Client:
 
 
 class Clock:
-    """Stands still until it is moved."""
+    """Stands still until it is moved, or somebody waits."""
 
     def __init__(self) -> None:
         self.ns = 0
+        self.on_pause: Callable[[], None] = lambda: None
+
+    def pause(self, seconds: float) -> None:
+        self.ns += round(seconds * SECOND_NS)
+        self.on_pause()
 
     def __call__(self) -> int:
         return self.ns
@@ -99,7 +105,7 @@ def root() -> Iterator[Path]:
 @pytest.fixture
 def served(root: Path) -> Iterator[tuple[Source, Client, Clock]]:
     source, clock = Source(), Clock()
-    server = PodResourcesServer(str(root), source, clock)
+    server = PodResourcesServer(str(root), source, clock, pause=clock.pause)
     server.start()
     with closing(server), closing(Client(server.path)) as client:
         yield source, client, clock
@@ -162,6 +168,19 @@ def test_what_is_not_known_is_not_told_as_nothing(served: Served) -> None:
         with pytest.raises(grpc.RpcError) as failure:
             ask()
         assert failure.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+def test_a_call_waits_for_an_agent_that_is_beginning(served: Served) -> None:
+    source, client, clock = served
+    source.known = False
+    began_ns = clock.ns
+
+    def learn() -> None:
+        source.known = clock.ns - began_ns >= 3 * SECOND_NS
+
+    clock.on_pause = learn
+    assert [pod.name for pod in client.list().pod_resources] == ["web"]
+    assert clock.ns - began_ns < 4 * SECOND_NS
 
 
 def test_more_than_ten_calls_at_once_are_refused_until_time_passes(served: Served) -> None:

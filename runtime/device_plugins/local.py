@@ -55,7 +55,7 @@ class LocalDevicePlugins:
         return RegistrationServer(self.directory, self._with_options, accept)
 
     def _with_options(self, found: PluginFound) -> PluginFound:
-        """The plugin with the options that it has now, whatever it registered. Raises PluginError, NotRegistered."""
+        """The plugin with the options it has now, whatever it registered. Raises PluginError, NotRegistered."""
         _refuse_what_is_no_socket(found.endpoint)
         plugin = GrpcDevicePlugin(found.endpoint)
         try:

@@ -251,6 +251,8 @@ class OperatorBench:
             elif is_last:
                 settled = True
                 continue
+            if any(operator.starts for operator in self._operators.values()):
+                until_s = clock() + SETTLES_WITHIN_S + 20 * still_s
             if now_ns - began_ns > within_ns or clock() > until_s or self._writes_on():
                 break
             await self._leap(LEAP_NS)
@@ -263,7 +265,7 @@ class OperatorBench:
 
     def _waits(self, lasting: bool) -> bool:
         """Whether something is still to come."""
-        if any(not operator.runs for operator in self._operators.values()):
+        if any(not operator.runs or operator.starts for operator in self._operators.values()):
             return True
         if self._is_upset():
             return True
@@ -295,7 +297,7 @@ class OperatorBench:
         cpu_ns, idle_s = self._cpu_ns(), clock()
         while clock() < until_s:
             doings = clients.doings(in_order=True, ordered=True)
-            awaited = self._door is not None and self._door.awaits_until_s > clock()
+            awaited = self._door is not None and self._door.awaits(clock())
             if not doings.served and not awaited and min(doings.request_s, clock() - idle_s) >= still_s:
                 if not any(operator.wants_cpu() for operator in self._operators.values()):
                     return

@@ -31,8 +31,10 @@ SECOND_NS = 10**9
 LAGS_AT_MOST_NS = 60 * SECOND_NS
 LAGS_AFTER_CHANGE_NS = 5 * SECOND_NS
 SLOW_NS = 10 * SECOND_NS
-TRIES_AGAIN_WITHIN_S = 1.5
-"""Retry-After is one second of real time for most clients."""
+TRIES_AGAIN_WITHIN_S = 2.0
+"""Real time: most clients wait for one second of Retry-After, informers of client-go for 0.8 to 1.6 after an error."""
+WATCHES_AGAIN_WITHIN_S = 5.0
+"""Real time: an informer of client-go whose watch ended waits as long, and may meet one more error."""
 ENTRIES_AT_MOST = 20_000
 """Requests, and events, that are recorded of one run."""
 PASSED_OVER = ("events", "events.events.k8s.io", "leases.coordination.k8s.io", "selfsubjectaccessreviews")
@@ -72,8 +74,8 @@ class Door:
         self.struck = fault is None
         self.is_closed = False
         """Whether nothing is recorded any more, and no fault strikes."""
-        self.awaits_until_s = 0.0
-        """Until when, in real time, the operator may sleep before it tries a refused request again."""
+        self._tries_until_s = 0.0
+        self._misses_since_s: float | None = None
         self.on_request: Callable[[], object] = lambda: None
         self.on_write: Callable[[], object] = lambda: None
 
@@ -86,6 +88,18 @@ class Door:
     def lags(self) -> bool:
         """Whether the operator sees less than there is."""
         return self._gate.holds or self._lag is not None
+
+    def awaits(self, now_s: float) -> bool:
+        """Whether the operator may sleep before it tries again: a refused request, or watches that were ended.
+
+        `now_s`: of the loop's clock. Without a new watch that is over five seconds after the first such call.
+        """
+        if not self._gate.misses_watches:
+            self._misses_since_s = None
+        elif self._misses_since_s is None:
+            self._misses_since_s = now_s
+        since_s = self._misses_since_s
+        return now_s < self._tries_until_s or (since_s is not None and now_s - since_s < WATCHES_AGAIN_WITHIN_S)
 
     def next_step(self) -> None:
         """A step of the scenario begins."""
@@ -150,7 +164,7 @@ class Door:
             return await self._served(asked, call, carry_out)
         self.struck = True
         if fault.kind in REFUSALS:
-            self.awaits_until_s = asyncio.get_running_loop().time() + TRIES_AGAIN_WITHIN_S
+            self._tries_until_s = asyncio.get_running_loop().time() + TRIES_AGAIN_WITHIN_S
         if fault.kind in RESTARTS:
             before = self._server.store.revision
             if fault.kind != "kill-before":

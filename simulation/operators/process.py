@@ -4,8 +4,9 @@ It starts again at once after its first end, then after 10, 20, 40 ... 300 secon
 ten minutes of life counts as the first (`next_pause_ns`). An end with status 0 is an end, too: a Deployment has
 `restartPolicy: Always`. The last lines of its output are kept. Only the first start can fail, with `OSError`.
 
-While it starts, until its first request or for ten real seconds, the cluster takes it for a client at work, so that
-time does not run away from it. All calls come from one loop.
+While it starts, the cluster takes it for a client at work, so that time does not run away from it. It has started with
+its first request, or when it has been idle for ten real seconds, or after two minutes (`Start`). Imports alone may take
+long on a busy machine. All calls come from one loop.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from simulation.planes.programs import ending_of
 SECOND_NS = 10**9
 FIRST_PAUSE_NS, LONGEST_PAUSE_NS, LIVES_NS = 10 * SECOND_NS, 300 * SECOND_NS, 600 * SECOND_NS
 LINES_KEPT, LINE_BYTES_AT_MOST = 400, 4096
-STARTS_WITHIN_S = 10.0
+LOOKS_EVERY_S, IDLE_LOOKS, LOOKS = 1.0, 10, 120
 ENDS_KEPT = 100
 _LAST_WAIT_S = 0.5
 _PIECE_BYTES = 65536
@@ -47,6 +48,22 @@ class Started(msgspec.Struct, frozen=True):
     directory: str
 
 
+class Start(msgspec.Struct, frozen=True):
+    """How a start without a request goes, looked at once a second. `idle`: looks in a row at which it wanted no CPU."""
+
+    looks: int = 0
+    idle: int = 0
+
+    def looked(self, *, wants_cpu: bool) -> Start:
+        """After one more look."""
+        return Start(self.looks + 1, 0 if wants_cpu else self.idle + 1)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it counts as started: it waits for something else, or has had its time."""
+        return self.idle >= IDLE_LOOKS or self.looks >= LOOKS
+
+
 def next_pause_ns(pause_ns: int | None, lived_ns: int) -> int:
     """The pause after an end, after a life of `lived_ns`. `pause_ns`: the one before, if any."""
     if pause_ns is None or lived_ns > LIVES_NS:
@@ -65,6 +82,7 @@ class OperatorProcess:
         self._program: Program | None = None
         self._stack = AsyncExitStack()
         self._starting = ExitStack()
+        self._is_starting = False
         self._keeper: asyncio.Task[None] | None = None
         self._killed = False
         self._output: deque[bytes] = deque(maxlen=LINES_KEPT)
@@ -78,6 +96,11 @@ class OperatorProcess:
         """Whether it runs now, and is in no pause."""
         return self._program is not None
 
+    @property
+    def starts(self) -> bool:
+        """Whether it runs, and is still starting."""
+        return self._is_starting
+
     def lines(self) -> tuple[str, ...]:
         """The last lines of its output, with a line for each end."""
         return tuple(line.decode(errors="replace") for line in (*self._output, *([self._rest] if self._rest else [])))
@@ -89,6 +112,7 @@ class OperatorProcess:
 
     def has_asked(self) -> None:
         """Its first request has come: it has started."""
+        self._is_starting = False
         self._starting.close()
 
     def kill(self) -> None:
@@ -103,7 +127,7 @@ class OperatorProcess:
         if keeper is not None:
             keeper.cancel()
             await asyncio.gather(keeper, return_exceptions=True)
-        self._starting.close()
+        self.has_asked()
         self._program = None
         await self._stack.aclose()
 
@@ -117,22 +141,33 @@ class OperatorProcess:
 
     async def _begin(self) -> Program:
         this = self._started
-        loop = asyncio.get_running_loop()
-        self._starting.close()
+        self.has_asked()
         self._starting.enter_context(self._clients.serving())
+        self._is_starting = True
         try:
             context = running(this.words, this.environment, merged=True, directory=this.directory)
             program = await self._stack.enter_async_context(context)
         except OSError:
-            self._starting.close()
+            self.has_asked()
             raise
         self.lives += 1
-        life = self.lives
-        loop.call_later(STARTS_WITHIN_S, lambda: self.has_asked() if life == self.lives else None)
+        self._look_later(self.lives, Start())
         self._program = program
         self._killed = False
-        self._on_start(life)
+        self._on_start(self.lives)
         return program
+
+    def _look_later(self, life: int, start: Start) -> None:
+        asyncio.get_running_loop().call_later(LOOKS_EVERY_S, self._look, life, start)
+
+    def _look(self, life: int, start: Start) -> None:
+        if life != self.lives or not self._is_starting:
+            return
+        start = start.looked(wants_cpu=self.wants_cpu())
+        if start.is_over:
+            self.has_asked()
+        else:
+            self._look_later(life, start)
 
     async def _keep(self, program: Program) -> None:
         pause_ns: int | None = None
@@ -140,7 +175,7 @@ class OperatorProcess:
             began_ns = self._times.now_ns()
             status = await self._lived(program)
             self._program = None
-            self._starting.close()
+            self.has_asked()
             await self._stack.aclose()
             if not self._killed:
                 self.ends.append(ending_of(status))

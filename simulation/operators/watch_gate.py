@@ -7,6 +7,7 @@ shows what happened in between. So a gate can *hold* all events, and then *relea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from enum import Enum
 
@@ -32,6 +33,13 @@ class WatchGate:
         self.holds = False
         self.held = 0
         """How many events have been held back at all."""
+        self._ended: Counter[str] = Counter()
+        """Resource -> how many of its watches this gate has ended, and nobody has begun anew."""
+
+    @property
+    def misses_watches(self) -> bool:
+        """Whether a watch that this gate has ended has not begun anew."""
+        return self._ended.total() > 0
 
     def stand_in(self, resource: ServedResource, watcher: Watcher, first: list[tuple[str, Version]]) -> None:
         """Stand in a watch that has not started. `first`: events to show before all others."""
@@ -41,6 +49,8 @@ class WatchGate:
     def begin(self, watch: _Watch) -> None:
         self._watches = [each for each in self._watches if not each.watcher.ended]
         self._watches.append(watch)
+        if self._ended[watch.resource.group_resource]:
+            self._ended[watch.resource.group_resource] -= 1
 
     def take(self, watch: _Watch, kind: str, version: Version) -> None:
         """An event comes."""
@@ -68,16 +78,19 @@ class WatchGate:
     def expire(self, revision: int) -> None:
         """End the watches: what was held is never shown."""
         self.holds = False
-        watches, self._watches = self._watches, []
-        for watch in watches:
+        for watch in self._taken_out():
             watch.waiting.clear()
             watch.watcher.end(expired(f"too old resource version: {revision}"))
 
     def cut(self) -> None:
         """End all watches, without a word."""
-        watches, self._watches = self._watches, []
-        for watch in watches:
+        for watch in self._taken_out():
             watch.watcher.end()
+
+    def _taken_out(self) -> list[_Watch]:
+        watches, self._watches = [each for each in self._watches if not each.watcher.ended], []
+        self._ended.update(each.resource.group_resource for each in watches)
+        return watches
 
 
 class _Watch:

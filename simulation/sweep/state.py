@@ -2,6 +2,7 @@
 
 Uids become the names of their objects, moments and addresses one word, generated names their beginning with a
 number. Of a pod stay its phase and whether it is Ready: where it runs, and its restarts, are the business of nodes.
+Conditions come in the order of their types: writers put what has changed at the end.
 """
 
 from __future__ import annotations
@@ -95,9 +96,16 @@ def _status_of_pod(status: Json) -> Json:
     return {"phase": status.get("phase"), "ready": ready}
 
 
+def _in_order(name: str, value: Any) -> Any:
+    if name != "conditions" or not isinstance(value, list | tuple):
+        return value
+    typed = all(isinstance(one, dict) and isinstance(one.get("type"), str) for one in value)
+    return sorted(value, key=lambda one: one["type"]) if typed else value
+
+
 def _masked(value: Any, words: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {words.get(name, name): _masked(part, words) for name, part in value.items()}
+        return {words.get(name, name): _masked(_in_order(name, part), words) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_masked(part, words) for part in value]
     if isinstance(value, str):

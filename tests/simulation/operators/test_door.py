@@ -184,6 +184,20 @@ def test_cut_watches_end_before_the_event_which_a_new_one_shows() -> None:
     assert bench.watch(resourceVersion=version).events == [("ADDED", "a"), ("ADDED", "b")]
 
 
+@pytest.mark.parametrize("kind", ["cut", "miss"])
+def test_an_operator_may_sleep_before_it_watches_anew_but_not_for_ever(kind: str) -> None:
+    bench = Bench(f"{kind} ADDED configmaps default/a #1")
+    bench.watch(resourceVersion=str(bench.server.store.revision))
+    assert not bench.door.awaits(100.0)
+    bench.make("a", ADMIN)
+    bench.dispatcher.run_for(61 * SECOND_NS)  # what was held back is given up
+    assert bench.door.awaits(100.0)
+    assert bench.door.awaits(104.0)
+    assert not bench.door.awaits(106.0)
+    bench.watch(resourceVersion=str(bench.server.store.revision))
+    assert not bench.door.awaits(101.0)
+
+
 def test_an_event_that_is_shown_again_is_one_moment() -> None:
     bench = Bench()
     version = str(bench.server.store.revision)

@@ -53,3 +53,15 @@ def test_of_a_pod_stay_its_phase_and_whether_it_is_ready() -> None:
 def test_an_object_that_is_terminating_says_so() -> None:
     state = state_of([("configmaps", thing("notes", metadata={"deletionTimestamp": "2026-01-01T00:00:02Z"}))])
     assert state["configmaps default/notes"]["metadata"] == {"terminating": True}
+
+
+def test_conditions_in_another_order_are_the_same() -> None:
+    available, progressing = {"type": "Available", "status": "True"}, {"type": "Progressing", "status": "True"}
+    one = state_of([("deployments.apps", thing("web", status={"conditions": [available, progressing]}))])
+    other = state_of([("deployments.apps", thing("web", status={"conditions": [progressing, available]}))])
+    assert one == other
+
+
+def test_conditions_without_types_stay_as_they_are() -> None:
+    state = state_of([("sites.example.com", thing("shop", status={"conditions": ["late", "closed"]}))])
+    assert state["sites.example.com default/shop"]["status"] == {"conditions": ["late", "closed"]}

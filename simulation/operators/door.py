@@ -32,7 +32,10 @@ LAGS_AT_MOST_NS = 60 * SECOND_NS
 LAGS_AFTER_CHANGE_NS = 5 * SECOND_NS
 SLOW_NS = 10 * SECOND_NS
 TRIES_AGAIN_WITHIN_S = 2.0
-"""Real time: most clients wait for one second of Retry-After, informers of client-go for 0.8 to 1.6 after an error."""
+"""Real time. Most clients wait for one second of Retry-After.
+
+Informers of client-go wait for 0.8 to 1.6 seconds after any error.
+"""
 WATCHES_AGAIN_WITHIN_S = 5.0
 """Real time: an informer of client-go whose watch ended waits as long, and may meet one more error."""
 ENTRIES_AT_MOST = 20_000

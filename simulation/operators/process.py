@@ -49,7 +49,10 @@ class Started(msgspec.Struct, frozen=True):
 
 
 class Start(msgspec.Struct, frozen=True):
-    """How a start without a request goes, looked at once a second. `idle`: looks in a row at which it wanted no CPU."""
+    """How a start without a request goes, looked at once a second.
+
+    `idle`: looks in a row at which it wanted no CPU.
+    """
 
     looks: int = 0
     idle: int = 0

@@ -15,14 +15,14 @@ from typing import Protocol
 
 from simulation.apiserver.front.watches import Clients
 from simulation.apiserver.kinds.table import ServedResource
-from simulation.apiserver.requests.answers import Answer, WatchAnswer, refused
+from simulation.apiserver.requests.answers import Answer, ObjectAnswer, WatchAnswer, refused
 from simulation.apiserver.requests.calls import ApiRequest, ResourceCall
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import MODIFIED, StatusError, conflict, expired, internal_error
 from simulation.apiserver.store.store import Version
 from simulation.operators import lag
 from simulation.operators.called import call_in, name_of, resource_names
-from simulation.operators.faults import LAGS, REFUSALS, RESTARTS, WRITES, Fault
+from simulation.operators.faults import DONE_FIRST, LAGS, REFUSALS, RESTARTS, UPDATES, WRITES, Fault
 from simulation.operators.keys import Counted, Key, place, steady_name
 from simulation.operators.records import Asked, Shown
 from simulation.operators.watch_gate import Pass, WatchGate
@@ -134,16 +134,20 @@ class Door:
             return await carry_out()
         if call.verb in WRITES:
             self.on_write()
-        key = self._requests.key(call.verb, resource, place(call.namespace, self._name(call)))
+        is_write = call.verb in WRITES
+        number = self._requests.next if is_write else self._requests.key
+        key = number(call.verb, resource, place(call.namespace, self._name(call)))
         step, life = self.step, self.life
-        code, before = 0, self._server.store.revision
+        before = self._server.store.revision
+        given: Answer | None = None
         try:
             given = await self._answer(clients, asked, call, key, carry_out)
-            code = given.code
         finally:
+            changed = is_write and self._has_changed(call, given, before)
+            if changed:
+                self._requests.count(key)
             if len(self.asked) < ENTRIES_AT_MOST:
-                changed = call.verb in WRITES and self._server.store.revision > before
-                self.asked.append(Asked(key, code, step, life, changed))
+                self.asked.append(Asked(key, 0 if given is None else given.code, step, life, changed))
         return given
 
     def _name(self, call: ResourceCall) -> str:
@@ -165,13 +169,15 @@ class Door:
         fault = self._fault
         if fault is None or self.struck or fault.at != key:
             return await self._served(asked, call, carry_out)
+        before = self._server.store.revision
+        if fault.kind in DONE_FIRST:
+            given = await carry_out()
+            if self.struck or not self._has_changed(call, given, before):
+                return given  # the one that does what this one asked for comes later
         self.struck = True
         if fault.kind in REFUSALS:
             self._tries_until_s = asyncio.get_running_loop().time() + TRIES_AGAIN_WITHIN_S
         if fault.kind in RESTARTS:
-            before = self._server.store.revision
-            if fault.kind != "kill-before":
-                await carry_out()
             self._restart(fault, before)
             raise ConnectionResetError(f"the client was killed, {_ORDERED}")
         if fault.kind == "conflict":
@@ -180,13 +186,19 @@ class Door:
             return refused(_throttled())
         if fault.kind == "error":
             return refused(internal_error(_ORDERED))
-        given = await self._served(asked, call, carry_out)
         if fault.kind == "timeout":
             text = "Timeout: request did not complete within the allotted timeout"
             return refused(StatusError(504, "Timeout", text, {}))
+        given = await self._served(asked, call, carry_out)
         if fault.kind == "slow":
             await self._pass(clients, SLOW_NS)
         return given
+
+    def _has_changed(self, call: ResourceCall, given: Answer | None, before: int) -> bool:
+        """Whether a write did anything, as far as its answer tells, or else what came after `before`."""
+        if isinstance(given, ObjectAnswer) and call.verb in UPDATES:
+            return given.version.revision > before
+        return self._server.store.revision > before
 
     async def _served(
         self, asked: ApiRequest, call: ResourceCall, carry_out: Callable[[], Awaitable[Answer]]

@@ -151,6 +151,8 @@ UPDATES = ("update", "patch")
 DELETIONS = ("delete", "deletecollection")
 READS = ("get", "list", "watch")
 RESTARTS = ("kill-before", "kill-after", "stale-write", "stale-step", "stale-before")
+DONE_FIRST = ("kill-after", "stale-write", "stale-step", "stale-before", "timeout")
+"""They strike at a write that has changed something."""
 REFUSALS = ("conflict", "throttle", "error", "timeout")
 LAGS = ("stale-write", "stale-step", "stale-before", "late", "miss")
 Target = Literal["requests", "views", "nodes"]

@@ -3,6 +3,9 @@
 An operator runs in real time, so moments have no number that two runs share. What it asks for does: a moment is named
 by verb, resource and object, and by how many of that name came before it. `create configmaps default/notes #1` is
 one, `DELETED pods default/web-0 #1` another.
+
+A write that changes nothing, or is refused, has the number of the next one. How often an operator says the same again
+depends on how soon its watches tell it: a busy machine must not give all later moments another name.
 """
 
 from __future__ import annotations
@@ -65,6 +68,16 @@ class Counted:
         self._seen: Counter[tuple[str, str, str]] = Counter()
 
     def key(self, verb: str, resource: str, name: str) -> Key:
-        """The key of the next moment of that name."""
-        self._seen[verb, resource, name] += 1
-        return Key(verb, resource, name, self._seen[verb, resource, name])
+        """The key of the next moment of that name, which counts."""
+        key = self.next(verb, resource, name)
+        self.count(key)
+        return key
+
+    def next(self, verb: str, resource: str, name: str) -> Key:
+        """The key of the next moment of that name; it counts when `count` is told so."""
+        return Key(verb, resource, name, self._seen[verb, resource, name] + 1)
+
+    def count(self, key: Key) -> None:
+        """The moment is over, and the next one of its name has another number."""
+        what = (key.verb, key.resource, key.name)
+        self._seen[what] = max(self._seen[what], key.nth)

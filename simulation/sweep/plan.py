@@ -3,7 +3,8 @@
 A class of moments has the same verb, resource and step, and names that differ in digits only; a fault strikes the first
 of each class. So ten pods of one template cost what one costs. Missed events are tried in each step, the others once.
 
-Moments at which a fault does the same are tried once. After a restart that meets an old world, more breaks the more
+Moments at which a fault does the same are tried once. A write that changes nothing is no moment: it is as if it had
+not come, and how often it does differs from run to run. After a restart that meets an old world, more breaks the more
 was done before. So it comes after the first write, the last one of each step, and each deletion. A kill before a write
 is a kill after the one before, if nobody else did anything meanwhile: it comes before the first write of each step.
 Clients have one way to take slow answers, too many requests and cut watches: these are tried once for many objects.
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from simulation.apiserver.store.store import DELETED
-from simulation.operators.faults import DELETIONS, KINDS, READS, UPDATES, WRITES, Fault
+from simulation.operators.faults import DELETIONS, KINDS, READS, UPDATES, Fault
 from simulation.operators.keys import Key
 from simulation.operators.records import Asked, Record
 
@@ -44,7 +45,7 @@ def plan(first: Record, kinds: Iterable[str] = (), at_most: int = RUNS_AT_MOST) 
 
 
 def _in_order(first: Record) -> Iterator[Fault]:
-    writes = [one for one in _firsts(first.asked) if one.key.verb in WRITES and one.code < 400]
+    writes = list(_firsts(one for one in first.asked if one.changed and one.code < 400))
     once = list(_once(one.key for one in writes))
     late = list(_lates(writes))
     events = list(_classes((one.key, one.step) for one in first.shown))

@@ -30,7 +30,7 @@ STATUS = "shops.example.com default/corner .status"
 BUGS: Mapping[str, tuple[str, str]] = {
     "kill": ("kill-after create configmaps default/corner-sign #1", "services default/corner is missing"),
     "stale": (
-        "stale-step patch shops.example.com/status default/corner #5",
+        "stale-step patch shops.example.com/status default/corner #4",
         "secrets default/corner-key was deleted, and should have been kept",
     ),
     "miss": (f"miss DELETED {TILL} #1", f"{TILL} is missing"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -52,6 +53,9 @@ class Bench:
     def make(self, name: str, user: ApiUser = OPERATOR, **data: str) -> int:
         return self.ask("POST", MAPS, {"metadata": {"name": name}, "data": data}, user).code
 
+    def update(self, name: str, value: str) -> None:
+        self.ask("PUT", f"{MAPS}/{name}", {"metadata": {"name": name}, "data": {"key": value}})
+
     def names(self, **query: Any) -> list[str]:
         answer = self.ask("GET", MAPS, **query)
         assert isinstance(answer, ListAnswer)
@@ -91,6 +95,34 @@ def test_requests_are_recorded_by_name_and_those_of_others_are_not() -> None:
         ("get configmaps default/a #1", 200, False),
         ("delete configmaps default/gone #1", 404, False),
     ]
+
+
+def test_writes_that_change_nothing_have_the_number_of_the_next_one() -> None:
+    bench = Bench()
+    bench.make("a")
+    bench.make("a")  # 409
+    for value in ("x", "x", "y"):
+        bench.update("a", value)
+    assert [(str(one.key), one.code, one.changed) for one in bench.door.asked] == [
+        ("create configmaps default/a #1", 201, True),
+        ("create configmaps default/a #2", 409, False),
+        ("update configmaps default/a #1", 200, True),
+        ("update configmaps default/a #2", 200, False),
+        ("update configmaps default/a #2", 200, True),
+    ]
+
+
+@pytest.mark.parametrize(("kind", "strikes_at"), [("kill-after", "y"), ("timeout", "y"), ("error", "x")])
+def test_what_strikes_after_a_write_waits_for_one_that_changes_something(kind: str, strikes_at: str) -> None:
+    bench = Bench(f"{kind} update configmaps default/a #2")
+    bench.make("a")
+    bench.update("a", "x")
+    struck = []
+    for value in ("x", "y"):
+        with suppress(ConnectionResetError):
+            bench.update("a", value)
+        struck.append(bench.door.struck)
+    assert struck == ([False, True] if strikes_at == "y" else [True, True])
 
 
 @pytest.mark.parametrize(("kind", "is_done"), [("kill-before", False), ("kill-after", True)])

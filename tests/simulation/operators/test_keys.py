@@ -34,6 +34,14 @@ def test_moments_of_one_name_are_numbered() -> None:
     assert [counted.key("create", "pods", name).nth for name in names] == [1, 2, 1, 3]
 
 
+def test_a_moment_that_does_not_count_has_the_number_of_the_next_one() -> None:
+    counted = Counted()
+    first, again = (counted.next("patch", "pods", "web") for _ in range(2))
+    counted.count(first)
+    counted.count(again)
+    assert (first, again, counted.next("patch", "pods", "web").nth) == (first, first, 2)
+
+
 @pytest.mark.parametrize(
     ("metadata", "name"),
     [

@@ -7,8 +7,8 @@ from simulation.operators.records import Asked, Record, Shown
 from simulation.sweep.plan import plan
 
 
-def asked(text: str, step: int = 0, code: int = 200) -> Asked:
-    return Asked(read_key(text), code, step, 1, True)
+def asked(text: str, step: int = 0, code: int = 200, changed: bool = True) -> Asked:
+    return Asked(read_key(text), code, step, 1, changed)
 
 
 def shown(text: str, step: int = 0) -> Shown:
@@ -40,6 +40,10 @@ def test_old_reads_are_tried_where_most_was_done_and_kills_once() -> None:
 
 def test_a_refused_write_is_no_moment() -> None:
     assert plan(Record(asked=(asked("create pods default/web #1", code=409),))).faults == ()
+
+
+def test_a_write_that_changes_nothing_is_no_moment() -> None:
+    assert plan(Record(asked=(asked("patch pods default/web #1", changed=False),))).faults == ()
 
 
 def test_only_updates_can_conflict() -> None:

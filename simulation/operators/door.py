@@ -208,7 +208,8 @@ class Door:
             return refused(expired(f"too old resource version: {_revision_in(call)} ({self._expired_before})"))
         first = []
         given: Answer | None = None
-        if self._lag is not None and lag.may_be_old(call):
+        is_old = self._lag is not None and call.resource.group_resource not in self._gate.spared
+        if self._lag is not None and is_old and lag.may_be_old(call):
             old = lag.answer_as_of(self._server, asked, call, self._lag)
             if old.code != 410:  # so long ago that no server would show it
                 given = old
@@ -224,9 +225,12 @@ class Door:
 
     def _restart(self, fault: Fault, before: int) -> None:
         if fault.kind in LAGS:
-            back = ("stale-write", "stale-step", "stale-before").index(fault.kind)
+            back = {"stale-write": 0, "stale-before": 2}.get(fault.kind, 1)
             steps = self._steps
             self._lag = before if back == 0 else steps[max(0, len(steps) - back)]
+            if fault.kind == "stale-spec":
+                made = (*(one.key for one in self.asked if one.changed), fault.at)
+                self._gate.spared = frozenset(key.resource for key in made if key.verb == "create")
             self._gate.holds = True
             self._end_lag_in(LAGS_AT_MOST_NS)
         self._kill()

@@ -60,6 +60,13 @@ KINDS: Mapping[str, FaultKind] = {
         "that what it reads may be older than what it did: uids and resourceVersions as preconditions tell",
         "stale-step",
     ),
+    "stale-spec": FaultKind(
+        ("write",),
+        f"{_RESTARTED}; for a while reads that allow any version, and watches, showed what it does not make itself as "
+        "it was before the last change of the user, and its own objects as they are",
+        "that each cache lags behind by itself: what it made may be newer than what it was made from",
+        "kill-after",
+    ),
     "conflict": FaultKind(
         ("update",),
         "{at} got 409 Conflict",
@@ -150,11 +157,11 @@ WRITES = ("create", "update", "patch", "delete", "deletecollection")
 UPDATES = ("update", "patch")
 DELETIONS = ("delete", "deletecollection")
 READS = ("get", "list", "watch")
-RESTARTS = ("kill-before", "kill-after", "stale-write", "stale-step", "stale-before")
-DONE_FIRST = ("kill-after", "stale-write", "stale-step", "stale-before", "timeout")
+RESTARTS = ("kill-before", "kill-after", "stale-write", "stale-step", "stale-before", "stale-spec")
+DONE_FIRST = ("kill-after", "stale-write", "stale-step", "stale-before", "stale-spec", "timeout")
 """They strike at a write that has changed something."""
 REFUSALS = ("conflict", "throttle", "error", "timeout")
-LAGS = ("stale-write", "stale-step", "stale-before", "late", "miss")
+LAGS = ("stale-write", "stale-step", "stale-before", "stale-spec", "late", "miss")
 Target = Literal["requests", "views", "nodes"]
 
 

@@ -31,6 +31,8 @@ class WatchGate:
         self._on_event = on_event
         self._watches: list[_Watch] = []
         self.holds = False
+        self.spared: frozenset[str] = frozenset()
+        """Resources, with their groups, whose events are shown even then."""
         self.held = 0
         """How many events have been held back at all."""
         self._ended: Counter[str] = Counter()
@@ -54,17 +56,20 @@ class WatchGate:
 
     def take(self, watch: _Watch, kind: str, version: Version) -> None:
         """An event comes."""
-        if not self.holds and kind != BOOKMARK:
+        if not self._holds(watch) and kind != BOOKMARK:
             decided = self._on_event(watch.resource, kind, version)
             if decided is Pass.CUT:
                 self.cut()
                 return
             self.holds = self.holds or decided is Pass.HOLD
-        if self.holds:
+        if self._holds(watch):
             watch.waiting.append((kind, version))
             self.held += 1
         else:
             watch.show(kind, version)
+
+    def _holds(self, watch: _Watch) -> bool:
+        return self.holds and watch.resource.group_resource not in self.spared
 
     def release(self) -> None:
         """Show what was held."""

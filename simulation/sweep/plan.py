@@ -5,7 +5,8 @@ of each class. So ten pods of one template cost what one costs. Missed events ar
 
 Moments at which a fault does the same are tried once. A write that changes nothing is no moment: it is as if it had
 not come, and how often it does differs from run to run. After a restart that meets an old world, more breaks the more
-was done before. So it comes after the first write, the last one of each step, and each deletion. A kill before a write
+was done before. So it comes after the first write, the last one of each step, and each deletion; that of a spec after
+the last one of each step but the first, which has no older spec. A kill before a write
 is a kill after the one before, if nobody else did anything meanwhile: it comes before the first write of each step.
 Clients have one way to take slow answers, too many requests and cut watches: these are tried once for many objects.
 
@@ -51,6 +52,7 @@ def _in_order(first: Record) -> Iterator[Fault]:
     events = list(_classes((one.key, one.step) for one in first.shown))
     yield from (Fault("kill-after", key) for key in once)
     yield from (Fault("stale-step", one.key) for one in late)
+    yield from (Fault("stale-spec", one.key) for one in _lasts(writes) if one.step)
     for kind in _AT_EACH_WRITE:
         yield from (Fault(kind, key) for key in once)
     yield from (Fault("throttle", key) for key in _one_each(once))
@@ -109,10 +111,13 @@ def _one_of_a_resource(events: Iterable[Key]) -> Iterator[Key]:
 
 def _lates(writes: list[Asked]) -> Iterator[Asked]:
     """The first write, the last of each step, and all deletions."""
-    for number, one in enumerate(writes):
-        is_last = number + 1 == len(writes) or writes[number + 1].step > one.step
-        if number == 0 or is_last or one.key.verb in DELETIONS:
-            yield one
+    last = set(_lasts(writes))
+    yield from (one for one in writes if one == writes[0] or one in last or one.key.verb in DELETIONS)
+
+
+def _lasts(writes: list[Asked]) -> Iterator[Asked]:
+    """The last write of each step."""
+    yield from {one.step: one for one in writes}.values()
 
 
 def _first_of_steps(writes: list[Asked]) -> Iterator[Key]:

@@ -21,6 +21,7 @@ from simulation.operators.faults import read_fault
 
 OPERATOR = ApiUser("operator", ("system:masters",))
 MAPS = "/api/v1/namespaces/default/configmaps"
+SECRETS = "/api/v1/namespaces/default/secrets"
 ROOT = "kube-root-ca.crt"
 """The config map that every namespace has."""
 SECOND_NS = 10**9
@@ -53,6 +54,9 @@ class Bench:
     def make(self, name: str, user: ApiUser = OPERATOR, **data: str) -> int:
         return self.ask("POST", MAPS, {"metadata": {"name": name}, "data": data}, user).code
 
+    def secret(self, name: str) -> None:
+        self.ask("POST", SECRETS, {"metadata": {"name": name}}, ADMIN)
+
     def update(self, name: str, value: str) -> None:
         self.ask("PUT", f"{MAPS}/{name}", {"metadata": {"name": name}, "data": {"key": value}})
 
@@ -62,15 +66,14 @@ class Bench:
         return [version.name for version in answer.versions if version.name != ROOT]
 
     def watch(self, **query: Any) -> Watched:
-        answer = self.ask("GET", MAPS, watch="true", **query)
-        assert isinstance(answer, WatchAnswer)
-        return Watched(answer)
+        return Watched(self.ask("GET", MAPS, watch="true", **query))
 
 
 class Watched:
     """What a watch has shown, and how it ended."""
 
-    def __init__(self, answer: WatchAnswer) -> None:
+    def __init__(self, answer: Answer) -> None:
+        assert isinstance(answer, WatchAnswer)
         self.events: list[tuple[str, str]] = []
         self.end: StatusError | None = None
         self.ended = False
@@ -204,6 +207,25 @@ def test_a_late_event_comes_after_a_minute_at_the_latest() -> None:
     assert watched.events == []
     bench.dispatcher.run_for(2 * SECOND_NS)
     assert watched.events == [("ADDED", "a")]
+
+
+def test_a_spec_that_lags_behind_is_shown_beside_new_objects_of_the_operator() -> None:
+    bench = Bench("stale-spec create configmaps default/b #1")
+    bench.secret("before")
+    bench.door.next_step()
+    bench.secret("after")
+    with pytest.raises(ConnectionResetError):
+        bench.make("b")
+    answer = bench.ask("GET", SECRETS, resourceVersion="0")
+    assert isinstance(answer, ListAnswer)
+    assert [version.name for version in answer.versions] == ["before"]
+    assert bench.names(resourceVersion="0") == ["b"]
+    secrets = Watched(bench.ask("GET", SECRETS, watch="true", resourceVersion=str(answer.revision)))
+    maps = bench.watch(resourceVersion=str(bench.server.store.revision))
+    bench.make("c")
+    assert (secrets.events, maps.events) == ([], [("ADDED", "c")])
+    bench.dispatcher.run_for(61 * SECOND_NS)
+    assert secrets.events == [("ADDED", "after")]
 
 
 def test_cut_watches_end_before_the_event_which_a_new_one_shows() -> None:

@@ -36,6 +36,7 @@ def test_old_reads_are_tried_where_most_was_done_and_kills_once() -> None:
     assert of_kind(first, "stale-step") == [requests[at].key for at in (0, 2, 3, 4)]
     assert of_kind(first, "kill-after") == [requests[at].key for at in (0, 1, 2, 3)]
     assert of_kind(first, "stale-before") == [requests[4].key]
+    assert of_kind(first, "stale-spec") == [requests[4].key]
 
 
 def test_a_refused_write_is_no_moment() -> None:

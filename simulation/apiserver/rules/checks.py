@@ -12,7 +12,7 @@ import zoneinfo
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from config.values.quantity import of_value
+from config.values.quantity import ZERO, of_value
 from simulation.apiserver.rules import causes
 from simulation.apiserver.rules.causes import Cause
 from simulation.apiserver.rules.seen import Check, Seen, field_of, registry
@@ -271,7 +271,10 @@ def limit_type(seen: Seen) -> Iterator[Cause]:
 
 @check
 def claim_change(seen: Seen) -> Iterator[Cause]:
-    """A claim may get its volume; a bound one may grow, and get another class of attributes."""
+    """A claim may get its volume; a bound one may grow, and get another class of attributes.
+
+    It shrinks only while it grows: to more than it has.
+    """
     now, was = dict(seen.value or {}), dict(seen.before or {})
     if seen.root_before is None:
         return
@@ -286,6 +289,14 @@ def claim_change(seen: Seen) -> Iterator[Cause]:
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
         yield causes.forbidden(seen.path, f"{why}\n{causes.difference(was, now)}")
+        return
+    size, before = (_storage(field_of(field_of(spec, "resources"), "requests")) for spec in (seen.value, seen.before))
+    if size < before and size <= _storage(field_of(seen.root_before.get("status"), "capacity")):
+        yield causes.forbidden(seen.join("resources.requests.storage"), "field can not be less than status.capacity")
+
+
+def _storage(amounts: Any) -> int:
+    return read(amounts).get("storage", ZERO).nanos
 
 
 @check

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.simulation.apiserver.worlds import MERGE, SECOND_NS, Server
 
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
@@ -62,3 +64,20 @@ def test_a_bound_claim_grows_if_its_class_lets_it() -> None:
     assert server.ask("PATCH", f"{CLAIMS}/grows", more, content_type=MERGE).code == 200
     refused = server.ask("PATCH", f"{CLAIMS}/fixed", more, content_type=MERGE)
     assert (refused.code, "only dynamically provisioned pvc can be resized" in refused.message) == (403, True)
+
+
+@pytest.mark.parametrize(("size", "code"), [("3Gi", 200), ("1500Mi", 200), ("1Gi", 422), ("512Mi", 422)])
+def test_a_claim_that_grows_shrinks_to_more_than_it_has_only(size: str, code: int) -> None:
+    server = Server()
+    server.ask("POST", CLASSES, storage_class("grows", allowVolumeExpansion=True))
+    claim(server, "data", storageClassName="grows")
+    bound = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
+    server.ask("PATCH", f"{CLAIMS}/data/status", bound, content_type=MERGE)
+    for wanted, expected in (("2Gi", 200), (size, code)):
+        more = {"spec": {"resources": {"requests": {"storage": wanted}}}}
+        answer = server.ask("PATCH", f"{CLAIMS}/data", more, content_type=MERGE)
+        assert answer.code == expected, answer.value
+    if code == 422:
+        assert answer.message.endswith(
+            "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"
+        )

@@ -24,6 +24,7 @@ WORKLOADS = (
     "endpointslice-controller",
     "horizontal-pod-autoscaler-controller",
     "job-controller",
+    "persistentvolume-binder-controller",
     "replicaset-controller",
     "replicationcontroller-controller",
     "statefulset-controller",

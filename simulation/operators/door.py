@@ -19,10 +19,10 @@ from simulation.apiserver.requests.answers import Answer, ObjectAnswer, WatchAns
 from simulation.apiserver.requests.calls import ApiRequest, ResourceCall
 from simulation.apiserver.server import ApiServer
 from simulation.apiserver.status import MODIFIED, StatusError, conflict, expired, internal_error
-from simulation.apiserver.store.store import Version
+from simulation.apiserver.store.store import DELETED, Version
 from simulation.operators import lag
 from simulation.operators.called import call_in, name_of, resource_names
-from simulation.operators.faults import DONE_FIRST, LAGS, REFUSALS, RESTARTS, UPDATES, WRITES, Fault
+from simulation.operators.faults import DONE_FIRST, LAGS, OF_SPECS, REFUSALS, RESTARTS, UPDATES, WRITES, Fault
 from simulation.operators.keys import Counted, Key, place, steady_name
 from simulation.operators.records import Asked, Shown
 from simulation.operators.watch_gate import Pass, WatchGate
@@ -69,6 +69,8 @@ class Door:
         """The revision at the beginning of each step of the scenario."""
         self._gate = WatchGate(self._comes)
         self._lag: int | None = None
+        self._deleting: int | None = None
+        """The revision at which an object without an owner was last being deleted."""
         self._lags = 0
         self._expired_before = 0
         self.asked: list[Asked] = []
@@ -225,13 +227,17 @@ class Door:
 
     def _restart(self, fault: Fault, before: int) -> None:
         if fault.kind in LAGS:
-            back = {"stale-write": 0, "stale-before": 2}.get(fault.kind, 1)
             steps = self._steps
-            self._lag = before if back == 0 else steps[max(0, len(steps) - back)]
-            if fault.kind == "stale-spec":
+            worlds = {
+                "stale-write": before,
+                "stale-before": steps[max(0, len(steps) - 2)],
+                "stale-deletion": self._deleting,
+            }
+            self._lag = worlds.get(fault.kind, steps[-1])
+            if fault.kind in OF_SPECS:
                 made = (*(one.key for one in self.asked if one.changed), fault.at)
                 self._gate.spared = frozenset(key.resource for key in made if key.verb == "create")
-            self._gate.holds = True
+            self._gate.holds = self._lag is not None
             self._end_lag_in(LAGS_AT_MOST_NS)
         self._kill()
 
@@ -245,6 +251,9 @@ class Door:
         fault = self._fault
         key = self._events.key(kind, resource.group_resource, name)
         self._versions[resource.group_resource, name] = version.revision
+        metadata = version.object["metadata"]
+        if kind != DELETED and "deletionTimestamp" in metadata and not metadata.get("ownerReferences"):
+            self._deleting = version.revision
         if len(self.shown) < ENTRIES_AT_MOST:
             self.shown.append(Shown(key, self.step))
         if fault is None or self.struck or fault.at != key:

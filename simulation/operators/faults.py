@@ -67,6 +67,13 @@ KINDS: Mapping[str, FaultKind] = {
         "that each cache lags behind by itself: what it made may be newer than what it was made from",
         "kill-after",
     ),
+    "stale-deletion": FaultKind(
+        ("write",),
+        f"{_RESTARTED}; for a while reads that allow any version, and watches, showed what it does not make itself as "
+        "it was when the last of it was being deleted, and its own objects as they are",
+        "that an object that goes may be an earlier one of the same name: compare uids before something is deleted",
+        "stale-spec",
+    ),
     "conflict": FaultKind(
         ("update",),
         "{at} got 409 Conflict",
@@ -157,11 +164,14 @@ WRITES = ("create", "update", "patch", "delete", "deletecollection")
 UPDATES = ("update", "patch")
 DELETIONS = ("delete", "deletecollection")
 READS = ("get", "list", "watch")
-RESTARTS = ("kill-before", "kill-after", "stale-write", "stale-step", "stale-before", "stale-spec")
-DONE_FIRST = ("kill-after", "stale-write", "stale-step", "stale-before", "stale-spec", "timeout")
+_STALE = ("stale-write", "stale-step", "stale-before", "stale-spec", "stale-deletion")
+RESTARTS = ("kill-before", "kill-after", *_STALE)
+DONE_FIRST = ("kill-after", *_STALE, "timeout")
 """They strike at a write that has changed something."""
 REFUSALS = ("conflict", "throttle", "error", "timeout")
-LAGS = ("stale-write", "stale-step", "stale-before", "stale-spec", "late", "miss")
+OF_SPECS = ("stale-spec", "stale-deletion")
+"""They show what the operator makes itself as it is."""
+LAGS = (*_STALE, "late", "miss")
 Target = Literal["requests", "views", "nodes"]
 
 

@@ -6,7 +6,7 @@ of each class. So ten pods of one template cost what one costs. Missed events ar
 Moments at which a fault does the same are tried once. A write that changes nothing is no moment: it is as if it had
 not come, and how often it does differs from run to run. After a restart that meets an old world, more breaks the more
 was done before. So it comes after the first write, the last one of each step, and each deletion; that of a spec after
-the last one of each step but the first, which has no older spec. A kill before a write
+the last one of each step that has an older spec, or one that went before. A kill before a write
 is a kill after the one before, if nobody else did anything meanwhile: it comes before the first write of each step.
 Clients have one way to take slow answers, too many requests and cut watches: these are tried once for many objects.
 
@@ -15,6 +15,7 @@ What tells most comes first, so that a sweep with a limit loses the least.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 
@@ -53,6 +54,7 @@ def _in_order(first: Record) -> Iterator[Fault]:
     yield from (Fault("kill-after", key) for key in once)
     yield from (Fault("stale-step", one.key) for one in late)
     yield from (Fault("stale-spec", one.key) for one in _lasts(writes) if one.step)
+    yield from (Fault("stale-deletion", one.key) for one in _lasts(writes) if one.step > _first_gone(first))
     for kind in _AT_EACH_WRITE:
         yield from (Fault(kind, key) for key in once)
     yield from (Fault("throttle", key) for key in _one_each(once))
@@ -118,6 +120,13 @@ def _lates(writes: list[Asked]) -> Iterator[Asked]:
 def _lasts(writes: list[Asked]) -> Iterator[Asked]:
     """The last write of each step."""
     yield from {one.step: one for one in writes}.values()
+
+
+def _first_gone(first: Record) -> float:
+    """The step in which the first object went that is not of the operator's making."""
+    made = {one.key.resource for one in first.asked if one.changed and one.key.verb == "create"}
+    gone = (one.step for one in first.shown if one.key.verb == DELETED and one.key.resource not in made)
+    return min(gone, default=math.inf)
 
 
 def _first_of_steps(writes: list[Asked]) -> Iterator[Key]:

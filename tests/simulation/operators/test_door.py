@@ -54,8 +54,8 @@ class Bench:
     def make(self, name: str, user: ApiUser = OPERATOR, **data: str) -> int:
         return self.ask("POST", MAPS, {"metadata": {"name": name}, "data": data}, user).code
 
-    def secret(self, name: str) -> None:
-        self.ask("POST", SECRETS, {"metadata": {"name": name}}, ADMIN)
+    def secret(self, name: str, **metadata: Any) -> None:
+        assert self.ask("POST", SECRETS, {"metadata": {"name": name, **metadata}}, ADMIN).code == 201
 
     def update(self, name: str, value: str) -> None:
         self.ask("PUT", f"{MAPS}/{name}", {"metadata": {"name": name}, "data": {"key": value}})
@@ -226,6 +226,21 @@ def test_a_spec_that_lags_behind_is_shown_beside_new_objects_of_the_operator() -
     assert (secrets.events, maps.events) == ([], [("ADDED", "c")])
     bench.dispatcher.run_for(61 * SECOND_NS)
     assert secrets.events == [("ADDED", "after")]
+
+
+def test_an_earlier_deletion_of_a_spec_is_shown_beside_new_objects_of_the_operator() -> None:
+    bench = Bench("stale-deletion create configmaps default/b #1")
+    bench.secret("spec", finalizers=["example.com/last"])
+    Watched(bench.ask("GET", SECRETS, watch="true", resourceVersion=str(bench.server.store.revision)))
+    bench.ask("DELETE", f"{SECRETS}/spec", user=ADMIN)
+    bench.ask("PUT", f"{SECRETS}/spec", {"metadata": {"name": "spec"}}, ADMIN)
+    bench.secret("spec")
+    with pytest.raises(ConnectionResetError):
+        bench.make("b")
+    answer = bench.ask("GET", SECRETS, resourceVersion="0")
+    assert isinstance(answer, ListAnswer)
+    assert ["deletionTimestamp" in version.object["metadata"] for version in answer.versions] == [True]
+    assert bench.names(resourceVersion="0") == ["b"]
 
 
 def test_cut_watches_end_before_the_event_which_a_new_one_shows() -> None:

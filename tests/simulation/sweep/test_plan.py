@@ -39,6 +39,14 @@ def test_old_reads_are_tried_where_most_was_done_and_kills_once() -> None:
     assert of_kind(first, "stale-spec") == [requests[4].key]
 
 
+def test_the_deletion_of_a_spec_is_shown_again_in_later_steps() -> None:
+    requests = tuple(asked(f"create pods default/web #{step + 1}", step) for step in range(3))
+    own = shown("DELETED pods default/web #1", 0)
+    assert of_kind(Record(asked=requests, shown=(own,)), "stale-deletion") == []
+    spec = shown("DELETED sites.example.com default/shop #1", 1)
+    assert of_kind(Record(asked=requests, shown=(own, spec)), "stale-deletion") == [requests[2].key]
+
+
 def test_a_refused_write_is_no_moment() -> None:
     assert plan(Record(asked=(asked("create pods default/web #1", code=409),))).faults == ()
 

@@ -2,7 +2,8 @@
 
 Uids become the names of their objects, moments and addresses one word, generated names their beginning with a
 number. Of a pod stay its phase and whether it is Ready: where it runs, and its restarts, are the business of nodes.
-Conditions come in the order of their types: writers put what has changed at the end.
+Conditions and ports come in the order of their types and names: writers put what has changed at the end, or take the
+order of a map in Go, which differs each time. References to objects lose their resourceVersion.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _OF_SERVER = (
     *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "generateName"),
     *("deletionTimestamp", "deletionGracePeriodSeconds", "name", "namespace"),
 )
+_KEYS = {"conditions": "type", "ports": "name"}
+"""List -> the field of its items by which they are sorted."""
 _TOKEN_VOLUME = "kube-api-access-"
 
 
@@ -97,15 +100,17 @@ def _status_of_pod(status: Json) -> Json:
 
 
 def _in_order(name: str, value: Any) -> Any:
-    if name != "conditions" or not isinstance(value, list | tuple):
+    key = _KEYS.get(name, "")
+    if not key or not isinstance(value, list | tuple):
         return value
-    typed = all(isinstance(one, dict) and isinstance(one.get("type"), str) for one in value)
-    return sorted(value, key=lambda one: one["type"]) if typed else value
+    has_keys = all(isinstance(one, dict) and isinstance(one.get(key), str) for one in value)
+    return sorted(value, key=lambda one: one[key]) if has_keys else value
 
 
 def _masked(value: Any, words: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
-        return {words.get(name, name): _masked(_in_order(name, part), words) for name, part in value.items()}
+        kept = {name: part for name, part in value.items() if name != "resourceVersion" or "uid" not in value}
+        return {words.get(name, name): _masked(_in_order(name, part), words) for name, part in kept.items()}
     if isinstance(value, list | tuple):
         return [_masked(part, words) for part in value]
     if isinstance(value, str):

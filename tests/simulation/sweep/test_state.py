@@ -65,3 +65,15 @@ def test_conditions_in_another_order_are_the_same() -> None:
 def test_conditions_without_types_stay_as_they_are() -> None:
     state = state_of([("sites.example.com", thing("shop", status={"conditions": ["late", "closed"]}))])
     assert state["sites.example.com default/shop"]["status"] == {"conditions": ["late", "closed"]}
+
+
+def test_ports_with_names_in_another_order_are_the_same() -> None:
+    amqp, management = {"name": "amqp", "port": 5672}, {"name": "management", "port": 15672}
+    one = state_of([("services", thing("queue", spec={"ports": [amqp, management]}))])
+    assert one == state_of([("services", thing("queue", spec={"ports": [management, amqp]}))])
+
+
+def test_a_reference_to_an_object_is_to_none_of_its_versions() -> None:
+    reference = {"name": "data", "uid": "0b0c2a0e-5a3c-4a57-8a5b-111111111111", "resourceVersion": "87"}
+    state = state_of([("persistentvolumes", thing("disk", spec={"claimRef": reference}))])
+    assert state["persistentvolumes default/disk"]["spec"]["claimRef"] == {"name": "data", "uid": "<uid of nothing>"}

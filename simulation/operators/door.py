@@ -69,6 +69,8 @@ class Door:
         """The revision at the beginning of each step of the scenario."""
         self._gate = WatchGate(self._comes)
         self._lag: int | None = None
+        self._unowned: frozenset[str] = frozenset()
+        """Resources with objects that no other object owns."""
         self._deleting: int | None = None
         """The revision at which an object without an owner was last being deleted."""
         self._lags = 0
@@ -210,8 +212,7 @@ class Door:
             return refused(expired(f"too old resource version: {_revision_in(call)} ({self._expired_before})"))
         first = []
         given: Answer | None = None
-        is_old = self._lag is not None and call.resource.group_resource not in self._gate.spared
-        if self._lag is not None and is_old and lag.may_be_old(call):
+        if self._lag is not None and self._gate.covers(call.resource) and lag.may_be_old(call):
             old = lag.answer_as_of(self._server, asked, call, self._lag)
             if old.code != 410:  # so long ago that no server would show it
                 given = old
@@ -236,7 +237,7 @@ class Door:
             self._lag = worlds.get(fault.kind, steps[-1])
             if fault.kind in OF_SPECS:
                 made = (*(one.key for one in self.asked if one.changed), fault.at)
-                self._gate.spared = frozenset(key.resource for key in made if key.verb == "create")
+                self._gate.only = self._unowned - {key.resource for key in made if key.verb == "create"}
             self._gate.holds = self._lag is not None
             self._end_lag_in(LAGS_AT_MOST_NS)
         self._kill()
@@ -252,8 +253,10 @@ class Door:
         key = self._events.key(kind, resource.group_resource, name)
         self._versions[resource.group_resource, name] = version.revision
         metadata = version.object["metadata"]
-        if kind != DELETED and "deletionTimestamp" in metadata and not metadata.get("ownerReferences"):
-            self._deleting = version.revision
+        if not metadata.get("ownerReferences"):
+            self._unowned |= {resource.group_resource}
+            if kind != DELETED and "deletionTimestamp" in metadata:
+                self._deleting = version.revision
         if len(self.shown) < ENTRIES_AT_MOST:
             self.shown.append(Shown(key, self.step))
         if fault is None or self.struck or fault.at != key:

@@ -62,15 +62,15 @@ KINDS: Mapping[str, FaultKind] = {
     ),
     "stale-spec": FaultKind(
         ("write",),
-        f"{_RESTARTED}; for a while reads that allow any version, and watches, showed what it does not make itself as "
-        "it was before the last change of the user, and its own objects as they are",
+        f"{_RESTARTED}; for a while reads that allow any version, and watches, showed what users make as it was "
+        "before their last change, and all that was made from it as it is",
         "that each cache lags behind by itself: what it made may be newer than what it was made from",
         "kill-after",
     ),
     "stale-deletion": FaultKind(
         ("write",),
-        f"{_RESTARTED}; for a while reads that allow any version, and watches, showed what it does not make itself as "
-        "it was when the last of it was being deleted, and its own objects as they are",
+        f"{_RESTARTED}; for a while reads that allow any version, and watches, showed what users make as it was "
+        "when the last of it was being deleted, and all that was made from it as it is",
         "that an object that goes may be an earlier one of the same name: compare uids before something is deleted",
         "stale-spec",
     ),
@@ -170,7 +170,7 @@ DONE_FIRST = ("kill-after", *_STALE, "timeout")
 """They strike at a write that has changed something."""
 REFUSALS = ("conflict", "throttle", "error", "timeout")
 OF_SPECS = ("stale-spec", "stale-deletion")
-"""They show what the operator makes itself as it is."""
+"""Old is only what nobody owns, and the operator never makes: what users make."""
 LAGS = (*_STALE, "late", "miss")
 Target = Literal["requests", "views", "nodes"]
 

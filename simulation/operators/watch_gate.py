@@ -31,8 +31,8 @@ class WatchGate:
         self._on_event = on_event
         self._watches: list[_Watch] = []
         self.holds = False
-        self.spared: frozenset[str] = frozenset()
-        """Resources, with their groups, whose events are shown even then."""
+        self.only: frozenset[str] | None = None
+        """The resources, with their groups, whose events it holds back; None for all."""
         self.held = 0
         """How many events have been held back at all."""
         self._ended: Counter[str] = Counter()
@@ -68,8 +68,12 @@ class WatchGate:
         else:
             watch.show(kind, version)
 
+    def covers(self, resource: ServedResource) -> bool:
+        """Whether events of this resource are held back, if any are."""
+        return self.only is None or resource.group_resource in self.only
+
     def _holds(self, watch: _Watch) -> bool:
-        return self.holds and watch.resource.group_resource not in self.spared
+        return self.holds and self.covers(watch.resource)
 
     def release(self) -> None:
         """Show what was held."""

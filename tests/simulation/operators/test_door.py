@@ -211,6 +211,7 @@ def test_a_late_event_comes_after_a_minute_at_the_latest() -> None:
 
 def test_a_spec_that_lags_behind_is_shown_beside_new_objects_of_the_operator() -> None:
     bench = Bench("stale-spec create configmaps default/b #1")
+    Watched(bench.ask("GET", SECRETS, watch="true", resourceVersion=str(bench.server.store.revision)))
     bench.secret("before")
     bench.door.next_step()
     bench.secret("after")

@@ -199,9 +199,13 @@ class Door:
         return given
 
     def _has_changed(self, call: ResourceCall, given: Answer | None, before: int) -> bool:
-        """Whether a write did anything, as far as its answer tells, or else what came after `before`."""
+        """Whether a write did anything, as far as its answer tells, or else what came after `before`.
+
+        One that takes away the last finalizer is answered with the object as it was.
+        """
         if isinstance(given, ObjectAnswer) and call.verb in UPDATES:
-            return given.version.revision > before
+            is_gone = self._server.store.get(call.resource.store_key, call.namespace, call.name) is None
+            return is_gone or given.version.revision > before
         return self._server.store.revision > before
 
     async def _served(

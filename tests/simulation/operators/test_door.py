@@ -115,6 +115,14 @@ def test_writes_that_change_nothing_have_the_number_of_the_next_one() -> None:
     ]
 
 
+def test_to_take_the_last_finalizer_away_changes_something() -> None:
+    bench = Bench()
+    bench.secret("a", finalizers=["example.com/last"])
+    bench.ask("DELETE", f"{SECRETS}/a", user=ADMIN)
+    assert bench.ask("PUT", f"{SECRETS}/a", {"metadata": {"name": "a"}}).code == 200
+    assert [one.changed for one in bench.door.asked] == [True]
+
+
 @pytest.mark.parametrize(("kind", "strikes_at"), [("kill-after", "y"), ("timeout", "y"), ("error", "x")])
 def test_what_strikes_after_a_write_waits_for_one_that_changes_something(kind: str, strikes_at: str) -> None:
     bench = Bench(f"{kind} update configmaps default/a #2")

@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit status."""
     options = _parser().parse_args(argv)
     if options.kinds_listed:
-        say(*(f"{name:<14}{about.did.format(at='...')}" for name, about in KINDS.items()))
+        say(*(f"{name:<16}{about.did.format(at='...')}" for name, about in KINDS.items()))
         return 0
     if not options.file:
         complain("actorlet sweep: write the FILE of the scenario; docs/how-to/sweep-an-operator.md has its form")

@@ -297,7 +297,10 @@ class OperatorBench:
         return any(of[key].changed_after(revision) for key in tuple(of) if key not in UNMINDED)
 
     async def _still(self, clients: AutoClients, still_s: float) -> bool:
-        """Wait until nobody has asked or heard anything, and no operator wanted CPU, for so long; whether it came."""
+        """Wait until nobody has asked or heard anything, and no operator wanted CPU, for so long.
+
+        False: it took too long.
+        """
         clock = asyncio.get_running_loop().time
         until_s = clock() + STILL_WITHIN_S + 2 * still_s
         cpu_ns, idle_s = self._cpu_ns(), clock()

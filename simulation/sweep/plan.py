@@ -5,8 +5,8 @@ of each class. So ten pods of one template cost what one costs. Missed events ar
 
 Moments at which a fault does the same are tried once. A write that changes nothing is no moment: it is as if it had
 not come, and how often it does differs from run to run. After a restart that meets an old world, more breaks the more
-was done before. So it comes after the first write, the last one of each step, and each deletion; that of a spec after
-the last one of each step that has an older spec, or one that went before. A kill before a write
+was done before. So it comes after the first write, the last one of each step, and each deletion. That of a
+spec comes after the last write of each step that has an older spec, or one that went before. A kill before a write
 is a kill after the one before, if nobody else did anything meanwhile: it comes before the first write of each step.
 Clients have one way to take slow answers, too many requests and cut watches: these are tried once for many objects.
 

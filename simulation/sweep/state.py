@@ -2,8 +2,8 @@
 
 Uids become the names of their objects, moments and addresses one word, generated names their beginning with a
 number. Of a pod stay its phase and whether it is Ready: where it runs, and its restarts, are the business of nodes.
-Conditions and ports come in the order of their types and names: writers put what has changed at the end, or take the
-order of a map in Go, which differs each time. References to objects lose their resourceVersion.
+Conditions and ports come in the order of their types and names: writers put what has changed at the end, or take that
+of a map in Go. References to objects lose their resourceVersion.
 """
 
 from __future__ import annotations

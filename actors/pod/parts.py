@@ -68,7 +68,7 @@ class PodParts:
         images = PodImages(worker, services, view, history, references, self.leases)
         cpus = None
         if services.gives_shares:  # on most nodes all containers share all CPUs
-            cpus = self.cpus = PodCpus(worker, services, view, observer, calls)
+            cpus = self.cpus = PodCpus(worker, services, view, observer, calls, self.admission)
         self.claims = PodResourceClaims(worker, services, view)
         gates = (self.admission, self.claims)
         self.sandbox = PodSandbox(worker, services, view, observer, calls, references, *gates, images, cpus)

@@ -12,6 +12,7 @@ from actors.kernel import ActorRef
 from actors.resources.abilities import Abilities
 from actors.start.cri_configs import ContainerNodeRules
 from config.kubelet import CrashLoopPeriods, KubeletConfiguration
+from runtime.cgroups.capability import CgroupTree
 from runtime.cri import Cri
 from runtime.hooks import HookCaller
 from runtime.logs.pod_files import PodFiles
@@ -81,6 +82,8 @@ class PodServices:
     """Says which images every pod may use without a question; None: all of them."""
     has_cluster: bool = False
     """Whether there is an API server, and so services."""
+    cgroup_tree: CgroupTree | None = None
+    """Where the CPUs of containers are looked up; None: nobody looks."""
     gives_shares: bool = False
     """Whether the node tells each pod which CPUs and memory it has for itself."""
     device_plugins: ActorRef | None = None

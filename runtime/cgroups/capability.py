@@ -75,6 +75,12 @@ class CgroupTree(Protocol):
     def enter(self, path: str) -> tuple[str, ...]:
         """Move this process into the cgroup at that path, which is made if needed. Returns the errors."""
 
+    def cpu_sets(self, path: str) -> tuple[tuple[str, str], ...]:
+        """The CPUs of the cgroups right below that path (a `Cgroups.name`), as (last part of its path, kernel's text).
+
+        A cgroup whose CPUs cannot be read is left out.
+        """
+
     def gather(self, path: str) -> tuple[str, ...]:
         """Move every process of the root into the cgroup at that path; return what could not be done.
 

@@ -28,6 +28,7 @@ from runtime.files.tree import DIRECTORY_FLAGS, TreeEntry, TreeWalk, shown
 V1_CONTROLLERS = ("cpu", "cpuacct", "cpuset", "memory", "pids", "hugetlb")
 V1_NEEDED = ("cpu", "cpuacct", "cpuset", "memory")
 V2_CONTROLLERS = ("cpu", "cpuset", "hugetlb", "memory", "pids")
+CPUS = "cpuset.cpus"
 PASSES = 5
 """Rounds of killing processes: each may have forked before it ended."""
 _UNLIMITED = "max"
@@ -64,6 +65,12 @@ class LocalCgroups:
     def pod_uids(self, words: Words) -> tuple[str, ...]:
         path = path_of(words, self._driver)
         return uids_in({name for top in self._mounted() for name in _directories(top + path)}, self._driver)
+
+    def cpu_sets(self, path: str) -> tuple[tuple[str, str], ...]:
+        """See `CgroupTree.cpu_sets`."""
+        above = self._top_of(CPUS) + path
+        texts = [(name, text_or_empty(os.path.join(above, name, CPUS)).strip()) for name in _directories(above)]
+        return tuple([(name, text) for name, text in texts if text])
 
     def apply(self, words: Words, limits: CgroupLimits) -> tuple[str, ...]:
         problems: list[str] = []
@@ -116,7 +123,7 @@ class LocalCgroups:
                 problems.append(f"{here} cannot be made: {failure.strerror}")
                 return
             if self._version == 1 and os.path.basename(top) == "cpuset":
-                for file in ("cpuset.cpus", "cpuset.mems"):
+                for file in (CPUS, "cpuset.mems"):
                     _write(os.path.join(here, file), text_or_empty(os.path.join(above, file)).strip(), problems)
 
 

@@ -21,6 +21,7 @@ Words: TypeAlias = tuple[str, ...]
 KUBEPODS = "kubepods"
 POD = "pod"
 SLICE = ".slice"
+SCOPE = ".scope"
 CGROUPFS = "cgroupfs"
 SYSTEMD = "systemd"
 
@@ -69,6 +70,11 @@ def path_of(words: Words, driver: str) -> str:
 def unit_of(words: Words) -> str:
     """The unit of systemd that makes a cgroup: the last slice of its path. Raises CgroupNameError."""
     return path_of(words, SYSTEMD).rpartition("/")[2]
+
+
+def container_of(name: str) -> str:
+    """The id of the container whose cgroup has that last part of a path, as containerd and CRI-O name it."""
+    return name.removesuffix(SCOPE).rpartition("-")[2]
 
 
 def words_of(path: str, driver: str) -> Words:

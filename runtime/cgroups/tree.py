@@ -42,6 +42,9 @@ class LocalCgroupTree:
     def enter(self, path: str) -> tuple[str, ...]:
         return self._made(path) or self._move(path, os.getpid())
 
+    def cpu_sets(self, path: str) -> tuple[tuple[str, str], ...]:
+        return LocalCgroups(self._root, self._version).cpu_sets(path)
+
     def gather(self, path: str) -> tuple[str, ...]:
         problems = self._made(path)
         if problems:

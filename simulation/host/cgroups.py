@@ -11,9 +11,9 @@ import msgspec
 
 from runtime.cgroups.capability import CgroupLimits, Cgroups
 from runtime.cgroups.names import CGROUPFS, KUBEPODS, POD, Words, path_of, uids_in, words_of
-from runtime.cri.messages import ContainerState
+from runtime.cri.messages import ContainerState, LinuxContainerResources
 from simulation.cri.simulated_cri import SimulatedCri
-from simulation.cri.state import POD_UID_LABEL
+from simulation.cri.state import POD_UID_LABEL, ContainerRecord
 
 _NOTHING = CgroupLimits()
 
@@ -30,6 +30,8 @@ class SimulatedCgroups:
         self.like_v1 = False
         """Whether a pod may not get less CPU than one of its containers has, as with cgroup v1."""
         self.written: dict[Words, CgroupLimits] = {}
+        self.meddled: dict[str, tuple[LinuxContainerResources | None, str]] = {}
+        """Container id -> what the runtime had told when somebody else wrote other CPUs, and these CPUs."""
         self.entered: list[str] = []
         """Paths that the agent, or all others, were moved to."""
 
@@ -47,6 +49,22 @@ class SimulatedCgroups:
 
     def gather(self, path: str) -> tuple[str, ...]:
         return self._move(path)
+
+    def meddle(self, container: ContainerRecord, cpus: str) -> None:
+        """Somebody writes other CPUs into the cgroup of a container; the runtime does not see it."""
+        self.meddled[container.id] = (container.resources, cpus)
+
+    def cpu_sets(self, path: str) -> tuple[tuple[str, str], ...]:
+        found = []
+        for container in self._cri.state.select_containers("", "", {}):
+            linux, has = container.sandbox.config.linux, container.resources
+            is_below = linux is not None and linux.cgroup_parent == path
+            if is_below and container.state is ContainerState.CONTAINER_RUNNING:
+                told, cpus = self.meddled.get(container.id, (None, ""))
+                if told is not has:
+                    cpus = "" if has is None else has.cpuset_cpus
+                found.append((container.id, cpus))
+        return tuple([(name, cpus) for name, cpus in found if cpus])
 
     def _move(self, path: str) -> tuple[str, ...]:
         if not self.broken:

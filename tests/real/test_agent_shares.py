@@ -26,12 +26,17 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def in_kernel(agent: Agent, truth: Truth, name: str, *tier: str) -> tuple[str, str]:
-    """The CPUs and memory nodes in the cgroup of the pod's container."""
+def cpus_file(agent: Agent, truth: Truth, name: str, *tier: str) -> Path:
+    """The kernel's file with the CPUs of the pod's container."""
     life = truth.running(name)
     found = agent.cgroup_of(KUBEPODS, *tier, f"pod{agent.pod(name).metadata.uid}", life.id)
-    directory = found["" if cgroup_version() == 2 else "cpuset"]
-    return (directory / "cpuset.cpus").read_text().strip(), (directory / "cpuset.mems").read_text().strip()
+    return found["" if cgroup_version() == 2 else "cpuset"] / "cpuset.cpus"
+
+
+def in_kernel(agent: Agent, truth: Truth, name: str, *tier: str) -> tuple[str, str]:
+    """The CPUs and memory nodes in the cgroup of the pod's container."""
+    file = cpus_file(agent, truth, name, *tier)
+    return file.read_text().strip(), file.with_name("cpuset.mems").read_text().strip()
 
 
 def allowed(truth: Truth, name: str) -> str:
@@ -45,6 +50,7 @@ def test_10_8_a_pinned_container_is_alone_on_its_cpu_and_others_leave_it(agent: 
     reserved = format_cpu_set(set(CPUS) - {last})
     agent.configure(
         cpuManagerPolicy="static",
+        cpuManagerReconcilePeriod="2s",
         reservedSystemCPUs=reserved,
         memoryManagerPolicy="Static",
         evictionHard={"memory.available": "100Mi"},
@@ -61,6 +67,9 @@ def test_10_8_a_pinned_container_is_alone_on_its_cpu_and_others_leave_it(agent: 
     assert nodes == NODES[0].removeprefix("node")
     until(lambda: allowed(truth, "shared") == reserved, 60, agent.troubles)
     assert in_kernel(agent, truth, "shared", "besteffort")[0] == reserved
+    # Somebody gives it back a CPU that is not its own.
+    cpus_file(agent, truth, "shared", "besteffort").write_text(format_cpu_set(CPUS))
+    until(lambda: in_kernel(agent, truth, "shared", "besteffort")[0] == reserved, 60, agent.troubles)
     before = {life.key for life in truth.lives()}
     agent.kill()
     agent.start()

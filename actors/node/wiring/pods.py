@@ -46,6 +46,7 @@ def _services(node: Wiring, began_ns: int) -> PodServices:
         images=actors.image_pull,
         image_gc=actors.image_gc,
         cgroups=actors.cgroups,
+        cgroup_tree=can.cgroups,
         eviction=actors.eviction,
         volumes=actors.volume_reconciler,
         container_gc=actors.container_gc,

@@ -54,6 +54,11 @@ class PodAdmission:
     def is_answered(self) -> bool:
         return self._answer is not None
 
+    @property
+    def parent(self) -> str:
+        """The parent cgroup of the pod's sandboxes; empty while it is unknown, and where the runtime chooses it."""
+        return "" if self._answer is None else self._answer.cgroup_parent
+
     def wait(self) -> PassWait:
         """The outcome of a pass while there is no answer."""
         return PassWait(self._waits_for or "the node is asked whether it takes the pod", "it starts then")

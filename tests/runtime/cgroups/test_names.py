@@ -9,6 +9,7 @@ from runtime.cgroups.names import (
     CGROUPFS,
     SYSTEMD,
     CgroupNameError,
+    container_of,
     path_of,
     pod_words,
     root_words,
@@ -73,6 +74,11 @@ def test_10_2_ambiguous_cgroup_names_are_refused(word: str, driver: str) -> None
 # (spec 10.2.4)
 def test_10_2_pods_are_known_by_their_directories(driver: str, directories: list[str]) -> None:
     assert uids_in(directories, driver) == ("1f2e-3d", "x")
+
+
+@pytest.mark.parametrize("name", ["cri-containerd-1a2b.scope", "crio-1a2b.scope", "crio-1a2b", "1a2b"])
+def test_a_container_is_known_by_its_cgroup(name: str) -> None:
+    assert container_of(name) == "1a2b"
 
 
 def test_without_a_tree_of_classes_pods_lie_at_the_root() -> None:

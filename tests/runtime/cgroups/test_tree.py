@@ -65,3 +65,16 @@ def test_a_cgroup_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "agent").write_text("no directory")
     [problem] = tree.enter("/agent/own")
     assert problem == f"{tmp_path}/agent/own cannot be made: Not a directory"
+
+
+@pytest.mark.parametrize(("version", "top"), [(1, "cpuset"), (2, "")])
+def test_the_cpus_of_containers_are_read_where_the_kernel_has_them(tmp_path: Path, version: int, top: str) -> None:
+    path = "/kubepods.slice/kubepods-pod1.slice"
+    above = tmp_path / top / path.lstrip("/")
+    for name, text in (("cri-containerd-a.scope", "0,2-3\n"), ("cri-containerd-b.scope", "\n"), ("c", None)):
+        (above / name).mkdir(parents=True)
+        if text is not None:
+            (above / name / "cpuset.cpus").write_text(text)
+    tree = LocalCgroupTree(str(tmp_path), version)
+    assert tree.cpu_sets(path) == (("cri-containerd-a.scope", "0,2-3"),)
+    assert tree.cpu_sets("/gone") == ()

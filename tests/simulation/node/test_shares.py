@@ -118,6 +118,23 @@ def test_what_others_changed_is_mended_from_the_book_each_period():
     assert linux(world, "a").cpuset_cpus == "1,9"
 
 
+def test_cpus_that_somebody_wrote_into_a_cgroup_are_mended_though_the_runtime_does_not_show_them():
+    world = node()
+    world.node.put_manifest("a.yaml", manifest("a", [pinned()]))
+    world.node.put_manifest("s.yaml", manifest("s", [container()]))
+    runs(world, "a", "s")
+    world.run(15 * SECOND)
+    changed, cgroups = record(world, "s"), world.node.cgroups
+    told, sandbox = linux(world, "s"), changed.sandbox.config.linux
+    assert sandbox is not None
+    cgroups.meddle(changed, "0-15")
+    world.run(25 * SECOND)
+    assert dict(cgroups.cpu_sets(sandbox.cgroup_parent)) == {changed.id: told.cpuset_cpus}
+    mended = linux(world, "s")
+    world.run(60 * SECOND)
+    assert linux(world, "s") is mended, "it is updated once"
+
+
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_restart_of_the_agent_changes_no_container_and_no_file(killed: bool):
     world = node()

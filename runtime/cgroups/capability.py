@@ -76,9 +76,9 @@ class CgroupTree(Protocol):
         """Move this process into the cgroup at that path, which is made if needed. Returns the errors."""
 
     def cpu_sets(self, path: str) -> tuple[tuple[str, str], ...]:
-        """The CPUs of the cgroups right below that path (a `Cgroups.name`), as (last part of its path, kernel's text).
+        """The CPUs of the cgroups right below that path, a `Cgroups.name`.
 
-        A cgroup whose CPUs cannot be read is left out.
+        Each has the last part of its path, and the kernel's text, such as `0,2-3`. One that cannot be read is left out.
         """
 
     def gather(self, path: str) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ class PodAdmission:
 
     @property
     def parent(self) -> str:
-        """The parent cgroup of the pod's sandboxes; empty while it is unknown, and where the runtime chooses it."""
+        """The parent cgroup of the pod's sandboxes; empty if it is unknown or the runtime's choice."""
         return "" if self._answer is None else self._answer.cgroup_parent
 
     def wait(self) -> PassWait:

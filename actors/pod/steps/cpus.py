@@ -34,7 +34,7 @@ WAITS = PassWait("the node is asked which CPUs and memory it has for itself", "i
 
 
 class CgroupsRead(Message, frozen=True):
-    """To the worker itself: the CPUs of the cgroups of its containers, as `CgroupTree.cpu_sets` has them.
+    """To the worker itself: the CPUs in the cgroups of its containers, see `CgroupTree.cpu_sets`.
 
     None: they could not be read, for the reason in `error`.
     """
@@ -65,7 +65,7 @@ class PodCpus:
         self._told: dict[str, frozenset[int]] = {}
         """Container id -> the CPUs that the runtime was told, where it does not show them."""
         self._in_cgroups: dict[str, frozenset[int]] = {}
-        """Container id -> the CPUs that its cgroup had at the last comparison, if it has not been updated since."""
+        """Container id -> the CPUs that its cgroup had at the last comparison; none after an update."""
         self._reads = False
 
     async def step(self, this: PodPass) -> Outcome:

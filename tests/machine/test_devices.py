@@ -25,6 +25,8 @@ from tests.real.pods import STAY, container, pod
 PODS = int(os.environ.get("ACTORLET_MACHINE_DEVICE_PODS") or 3)
 LATE_S = 60
 """The plugin comes so long after the boot."""
+LIMIT_S = 1800.0
+"""User-mode Linux has one CPU, and thirty pods take it many minutes. Nothing is judged by it."""
 _ROOT = Path(__file__).parents[2]
 _PLUGIN = """[Unit]
 Description=A device plugin of tests
@@ -96,14 +98,14 @@ def test_device_pods_wait_for_a_late_plugin_after_a_reboot(agent: AgentAlone) ->
     start_plugin(one)
     plain, having = (tuple(f"{kind}{number}" for number in range(PODS)) for kind in ("plain", "having"))
     agent.drop(*map(pod, plain))
-    agent.await_running(*plain)
+    agent.await_running(*plain, limit_s=LIMIT_S)
     reboot(one)
-    agent.await_running(*plain)
+    agent.await_running(*plain, limit_s=LIMIT_S)
     took_plain_s = uptime_s(one) - float(one.run(f"{READY_AT.format(unit=agent.unit)}")) / 1e6
     agent.withdraw(*plain)
-    agent.await_running()
+    agent.await_running(limit_s=LIMIT_S)
     agent.drop(*(pod(name, container(**ONE)) for name in having))
-    agent.await_running(*having)
+    agent.await_running(*having, limit_s=LIMIT_S)
     serve_devices(one, "nodes", PODS, delay_s=LATE_S)
     reboot(one)
     one.until("test -s /run/registered", "the plugin registers", 600)
@@ -113,7 +115,7 @@ def test_device_pods_wait_for_a_late_plugin_after_a_reboot(agent: AgentAlone) ->
         phases = {name: each["status"]["phase"] for name, each in agent.pods().items()}
         print(f"\na kubelet, {PODS} device pods and a plugin that comes late: {phases}")
         return
-    agent.await_running(*having)
+    agent.await_running(*having, limit_s=LIMIT_S)
     took_s = uptime_s(one) - came_s
     print(f"\n{PODS} pods: plain ones {took_plain_s:.0f} s after the agent is ready")
     print(f"with devices {took_s:.0f} s after their plugin has come")

@@ -1,7 +1,8 @@
 """Cores and memory nodes of pinned pods, in the cgroup files of a machine with four CPUs on two NUMA nodes.
 
 It runs in QEMU whatever `ACTORLET_MACHINE_KIND` says, since user-mode Linux has no cpusets. With
-`ACTORLET_TEST_KUBELET` a kubelet is played on a machine of its own: the values are the same.
+`ACTORLET_TEST_KUBELET` a kubelet is played on a machine of its own: the values are the same. Without KVM the agent's
+tests take an hour, and a kubelet's a quarter of one.
 """
 
 from __future__ import annotations
@@ -98,6 +99,8 @@ def test_a_restart_changes_no_set(node: AgentAlone) -> None:
 
 
 def test_a_set_that_somebody_changed_is_mended(node: AgentAlone) -> None:
+    if isinstance(node, KubeletAlone):
+        pytest.skip("a kubelet compares with what it told the runtime last, and leaves the set as it is")
     path = node.machine.run("find /sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice -name cpuset.cpus").split()
     [file] = [each for each in path if "cri-containerd" in each and node.machine.read(each).strip() == "0"]
     node.machine.run(f"echo 0-1 > {file}")

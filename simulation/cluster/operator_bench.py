@@ -48,9 +48,10 @@ COMES_WITHIN_NS = 60 * SECOND_NS
 STILL_WITHIN_S = 4.0
 """An operator that is never still does not keep the cluster's time from passing."""
 RESTLESS_LOOKS = 3
-"""How often in a row an operator may be found at work at the end: then it is one that is never still.
+"""How often in a row an operator may be found at work at the end without asking for anything.
 
-One look is too few: on a busy machine an operator ends, starts again and imports for longer.
+Then it is one that is never still. One look is too few: on a busy machine an operator ends, starts again and imports
+for longer. One that asks again and again does not start; it is never still after one look.
 """
 SETTLES_WITHIN_S = 30.0
 WRITES_AT_MOST = 2000
@@ -250,8 +251,12 @@ class OperatorBench:
             quiet = now_ns - since_ns
             is_last = quiet >= quiet_ns and not self._waits(order.lasting) and not self._is_on_its_way(quiet)
             with clients.held():  # of a minute that passes meanwhile nobody learns anything, and nodes work in it
+                asked = self._asked()
                 is_still = await self._still(clients, still_s if is_last else min(still_s, SHORT_STILL_S))
-            restless = restless + 1 if is_last and not is_still else 0
+            if not is_last or is_still:
+                restless = 0
+            else:
+                restless += RESTLESS_LOOKS if self._asked() > asked else 1
             if self._has_changed(revision):
                 revision, since_ns = self._world.server.store.revision, self._world.now_ns()
             elif is_last and not self._waits(order.lasting) and (is_still or restless >= RESTLESS_LOOKS):
@@ -289,8 +294,11 @@ class OperatorBench:
             for resource, version in self._beginning.newcomers()
         )
 
+    def _asked(self) -> int:
+        return 0 if self._door is None else len(self._door.asked)
+
     def _writes_on(self) -> bool:
-        return self._door is not None and len(self._door.asked) > WRITES_AT_MOST
+        return self._asked() > WRITES_AT_MOST
 
     def _has_changed(self, revision: int) -> bool:
         of = self._world.server.store.of

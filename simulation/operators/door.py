@@ -141,7 +141,7 @@ class Door:
         is_write = call.verb in WRITES
         number = self._requests.next if is_write else self._requests.key
         key = number(call.verb, resource, place(call.namespace, self._name(call)))
-        step, life = self.step, self.life
+        step, life, lagged = self.step, self.life, self.lags
         before = self._server.store.revision
         given: Answer | None = None
         try:
@@ -151,7 +151,7 @@ class Door:
             if changed:
                 self._requests.count(key)
             if len(self.asked) < ENTRIES_AT_MOST:
-                self.asked.append(Asked(key, 0 if given is None else given.code, step, life, changed))
+                self.asked.append(Asked(key, 0 if given is None else given.code, step, life, changed, lagged))
         return given
 
     def _name(self, call: ResourceCall) -> str:

@@ -13,6 +13,7 @@ class Asked(msgspec.Struct, frozen=True):
     """A request. `code`: of its answer, 0 if none was given.
 
     `step`: of the scenario, from 0. `life`: of the process, from 1. `changed`: whether it changed anything.
+    `lagged`: whether the server lagged behind for the operator.
     """
 
     key: Key
@@ -20,6 +21,7 @@ class Asked(msgspec.Struct, frozen=True):
     step: int
     life: int
     changed: bool = False
+    lagged: bool = False
 
 
 class Shown(msgspec.Struct, frozen=True):

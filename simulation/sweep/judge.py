@@ -131,10 +131,15 @@ def _what(key: Key) -> str:
 
 
 def _count(asked: tuple[Asked, ...]) -> int:
-    return sum(one.key.verb in WRITES for one in asked)
+    return sum(map(_is_write, asked))
+
+
+def _is_write(asked: Asked) -> bool:
+    """Whether it counts. What a cache that lags makes an operator try again and again, in vain, does not."""
+    return asked.key.verb in WRITES and (asked.changed or not asked.lagged)
 
 
 def _busiest(run: Record) -> str:
-    counted: Counter[Any] = Counter(_what(one.key) for one in run.asked if one.key.verb in WRITES)
+    counted: Counter[Any] = Counter(_what(one.key) for one in run.asked if _is_write(one))
     (what, times), *_ = counted.most_common(1)
     return f"{what}, {times} times"

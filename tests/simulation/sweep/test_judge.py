@@ -51,6 +51,15 @@ RIGHT = reference(run(), run())
             {"asked": asked(*(f"patch services default/shop #{number}" for number in range(1, 100)))},
             ("it writes on and on: patch services default/shop, 99 times",),
         ),
+        (
+            {
+                "asked": tuple(
+                    msgspec.structs.replace(one, changed=False, lagged=True)
+                    for one in asked(*(f"patch services default/shop #{number}" for number in range(1, 100)))
+                )
+            },
+            (),
+        ),
     ],
 )
 def test_what_is_wrong_with_a_run(broken: dict[str, Any], wrong: tuple[str, ...]) -> None:

@@ -1,6 +1,6 @@
-"""Cores and memory nodes of pinned pods, in the cgroup files of a machine with four CPUs on two NUMA nodes.
+"""Cores and memory nodes of pinned pods, in the cgroup files of a machine with two NUMA nodes.
 
-It runs in QEMU whatever `ACTORLET_MACHINE_KIND` says, since user-mode Linux has no cpusets. With
+It has four CPUs, and is one of QEMU whatever `ACTORLET_MACHINE_KIND` says, since user-mode Linux has no cpusets. With
 `ACTORLET_TEST_KUBELET` a kubelet is played on a machine of its own: the values are the same. Without KVM the agent's
 tests take an hour, and a kubelet's a quarter of one.
 """

@@ -35,7 +35,7 @@ WAITING = 64
 REQUEST_BYTES_AT_MOST = 64 * 1024
 
 
-class NotRegistered(Exception):  # noqa: N818 - an answer to the plugin, not a fault of the program
+class NotRegisteredError(Exception):
     """Why a plugin cannot be used, in a kubelet's words."""
 
 
@@ -55,13 +55,13 @@ class LocalDevicePlugins:
         return RegistrationServer(self.directory, self._with_options, accept)
 
     def _with_options(self, found: PluginFound) -> PluginFound:
-        """The plugin with the options it has now, whatever it registered. Raises PluginError, NotRegistered."""
+        """The plugin with the options it has now. Raises PluginError, NotRegisteredError."""
         _refuse_what_is_no_socket(found.endpoint)
         plugin = GrpcDevicePlugin(found.endpoint)
         try:
             return msgspec.structs.replace(found, options=plugin.options())
         except PluginError as failure:
-            raise NotRegistered(f"failed to get device plugin options: {failure}") from None
+            raise NotRegisteredError(f"failed to get device plugin options: {failure}") from None
         finally:
             plugin.close()
 
@@ -112,7 +112,7 @@ class RegistrationServer:
                 path = os.path.join(self._directory, request.endpoint)
                 found = PluginFound(request.resource_name, path)
                 reason = self._accept(self._ask(found))
-        except (PluginError, NotRegistered) as failure:
+        except (PluginError, NotRegisteredError) as failure:
             reason = str(failure)
         if reason:
             context.abort(grpc.StatusCode.UNKNOWN, reason)  # the code that Go gives an error without one

@@ -162,6 +162,8 @@ class PodCpus:
     def cgroups_read(self, message: CgroupsRead) -> Pass | None:
         """Update the containers whose CPUs somebody else has changed."""
         self._reads = False
+        if message.error:
+            self._worker.log.warning("the cgroups of pod %s cannot be read: %s", self._view.name, message.error)
         texts = {container_of(name): text for name, text in message.cpu_sets or ()}
         running = [newest.id for newest, *_ in self._view.seen().by_name.values() if newest.running]
         self._in_cgroups = {each: parse_cpu_set(texts[each]) for each in running if each in texts}

@@ -21,7 +21,7 @@ import msgspec
 from actors.cluster.fair_calls import FairCalls
 from actors.cluster.fair_turns import NODE
 from actors.cluster.pod_jobs import PodJobs
-from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
+from actors.cluster.token_rules import Token, back_off_ns, use_ns
 from actors.kernel import Actor, ActorRef, Message, Pending, SoleMessage, handles, outcome_of, part
 from actors.messages.island import IslandObserved, TokensStarted
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
@@ -125,12 +125,12 @@ class TokenActor(Actor):
         if held is None:
             held = tokens[key] = _Held()
             self._sweep_later()
-        wall_ns = self.wall_ns()
-        if held.token is not None and held.token.is_fresh(wall_ns):
+        now_ns, wall_ns = self.now_ns(), self.wall_ns()
+        if held.token is not None and held.token.fresh_for_ns(now_ns, wall_ns) > 0:
             self._issue(message, held)
         elif held.flight:
             held.waiting[message.reader.path, message.tag] = message
-        elif wall_ns < held.retry_ns:
+        elif now_ns < held.retry_ns:
             self._answer_without_new(message, held)
         else:
             held.waiting[message.reader.path, message.tag] = message
@@ -147,11 +147,11 @@ class TokenActor(Actor):
             bound_object_ref=bound,
         )
         call = create(SERVICE_ACCOUNTS, meta.namespace, TokenRequest(spec=spec), name=key.account, subresource="token")
-        draw = self.chance.random()
+        draw, asked = self.chance.random(), (self.now_ns(), self.wall_ns())
         self._calls.begin(
             key.uid,
             call,
-            lambda done: _arrived(key, flight, done, draw),
+            lambda done: _arrived(key, flight, done, draw, *asked),
             timeout_ns=ALONE_LIMIT_NS if self._omits else REQUEST_LIMIT_NS,
             urgent=is_critical(message.pod),
         )
@@ -171,7 +171,7 @@ class TokenActor(Actor):
             self.jobs.do(uid, self._issue_all(waiting.values(), held))
             return
         held.failures += 1
-        held.retry_ns = self.wall_ns() + back_off_ns(held.failures, self.chance.random())
+        held.retry_ns = self.now_ns() + back_off_ns(held.failures, self.chance.random())
         held.error, held.away = message.error, message.away
         self.log.warning("no token for service account %s: %s", message.key.account, message.error)
         self.jobs.do(uid, self._answer_all_without_new(waiting.values(), held))
@@ -187,18 +187,19 @@ class TokenActor(Actor):
             yield
 
     def _issue(self, message: RequestToken, held: _Held) -> None:
-        token = held.token
+        token, now_ns, wall_ns = held.token, self.now_ns(), self.wall_ns()
         assert token is not None, "the caller has a token"
         # An old token that stands in for a failed request: the reader asks again when the back-off is over.
-        again_ns = max(token.refresh_ns, held.retry_ns)
-        message.reader.tell(TokenIssued(message.tag, token.text, token.expires_ns, again_ns))
+        pause_ns = max(token.fresh_for_ns(now_ns, wall_ns), held.retry_ns - now_ns, 0)
+        message.reader.tell(TokenIssued(message.tag, token.text, token.expires_ns, wall_ns + pause_ns))
 
     def _answer_without_new(self, message: RequestToken, held: _Held) -> None:
-        if held.token is not None and held.token.is_valid(self.wall_ns()):
+        now_ns, wall_ns = self.now_ns(), self.wall_ns()
+        if held.token is not None and held.token.is_valid(now_ns, wall_ns):
             self._issue(message, held)
         else:
-            omitted = self._omits and held.away
-            refusal = TokenRefused(message.tag, f"failed to fetch token: {held.error}", omitted, held.retry_ns)
+            omitted, again_ns = self._omits and held.away, wall_ns + max(held.retry_ns - now_ns, 0)
+            refusal = TokenRefused(message.tag, f"failed to fetch token: {held.error}", omitted, again_ns)
             message.reader.tell(refusal)
 
     # --- forgetting -------------------------------------------------------------------------------------------------
@@ -233,11 +234,11 @@ class TokenActor(Actor):
             self._sweep_later()
 
     def _forget_if_expired(self, uid: str, key: TokenKey) -> None:
-        tokens, wall_ns = self._pods.get(uid, {}), self.wall_ns()
+        tokens, now_ns = self._pods.get(uid, {}), self.now_ns()
         held = tokens.get(key)
-        if held is None or held.flight or wall_ns < held.retry_ns + MINUTE_NS:
+        if held is None or held.flight or now_ns < held.retry_ns + MINUTE_NS:
             return
-        if held.token is None or not held.token.is_valid(wall_ns):
+        if held.token is None or not held.token.is_valid(now_ns, self.wall_ns()):
             del tokens[key]
             if not tokens:
                 del self._pods[uid]
@@ -250,7 +251,9 @@ def _refuse_all(tokens: Iterable[_Held]) -> Iterator[None]:
             yield
 
 
-def _arrived(key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float) -> TokenArrived:
+def _arrived(
+    key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float, asked_ns: int, asked_wall_ns: int
+) -> TokenArrived:
     outcome = outcome_of(done)
     if outcome.error is not None:
         error = as_api_error(outcome.error, "create serviceaccounts/token")
@@ -262,6 +265,7 @@ def _arrived(key: TokenKey, flight: int, done: Pending[TokenRequest], draw: floa
     if answer is None or status is None or not status.token or expires_s is None:
         return TokenArrived(key, flight, None, "the API server has sent no token, or none with a time of expiry")
     lifetime_s = (answer.spec.expiration_seconds if answer.spec is not None else None) or key.expiration_seconds
-    expires_ns = expires_s * SECOND_NS
-    token = Token(status.token, expires_ns, refresh_ns(expires_ns, lifetime_s * SECOND_NS, draw))
+    lifetime_ns = lifetime_s * SECOND_NS
+    used_ns = use_ns(lifetime_ns, draw)
+    token = Token(status.token, expires_s * SECOND_NS, lifetime_ns, used_ns, asked_ns, asked_wall_ns)
     return TokenArrived(key, flight, token, "")

@@ -1,6 +1,6 @@
 """When a service account token is valid or renewed, and the back-off (spec 8.7). Pure.
 
-All times are ns since 1970.
+Times are in ns.
 """
 
 from __future__ import annotations
@@ -17,33 +17,46 @@ BACK_OFF_JITTER = 0.5
 
 
 class Token(msgspec.Struct, frozen=True):
-    """An issued token. Secret: never log its text."""
+    """An issued token. Secret: never log its text.
+
+    Its age counts from its request, by the clocks of this node: that of the API server may say something else. The
+    wall clock may be set, and the monotonic one stands still while the machine sleeps. So the larger age counts.
+    """
 
     text: str
     expires_ns: int
-    refresh_ns: int
+    """By the clock of the API server."""
+    lifetime_ns: int
+    use_ns: int
+    """The age at which its renewal is due."""
+    asked_ns: int
+    """Monotonic time."""
+    asked_wall_ns: int
 
     def __repr__(self) -> str:
         """Without the token itself."""
         return f"Token(expires_ns={self.expires_ns})"
 
-    def is_fresh(self, wall_ns: int) -> bool:
-        """Whether no renewal is due yet."""
-        return wall_ns < self.refresh_ns
+    def age_ns(self, now_ns: int, wall_ns: int) -> int:
+        return max(now_ns - self.asked_ns, wall_ns - self.asked_wall_ns)
 
-    def is_valid(self, wall_ns: int) -> bool:
+    def fresh_for_ns(self, now_ns: int, wall_ns: int) -> int:
+        """How long until its renewal is due; not positive once it is."""
+        return self.use_ns - self.age_ns(now_ns, wall_ns)
+
+    def is_valid(self, now_ns: int, wall_ns: int) -> bool:
         """Whether it has not expired."""
-        return wall_ns < self.expires_ns
+        return self.age_ns(now_ns, wall_ns) < self.lifetime_ns
 
 
-def refresh_ns(expires_ns: int, lifetime_ns: int, draw: float) -> int:
-    """When to request the next token: after 80% of the lifetime, or a day, whichever comes first.
+def use_ns(lifetime_ns: int, draw: float) -> int:
+    """How old a token is when the next is requested: 80% of its lifetime, or a day, whichever comes first.
 
-    `draw` in [0, 1) makes it a little earlier, by at most a tenth of the lifetime.
+    `draw` in [0, 1) makes it a little less, by at most a tenth of the lifetime.
     """
     used_ns = min(lifetime_ns * REFRESH_PERCENT // 100, LONGEST_USE_NS)
     jitter_ns = min(JITTER_NS, lifetime_ns // 10)
-    return expires_ns - lifetime_ns + used_ns - int(jitter_ns * draw)
+    return used_ns - int(jitter_ns * draw)
 
 
 def back_off_ns(failures: int, draw: float) -> int:

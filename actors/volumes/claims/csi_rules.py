@@ -121,11 +121,10 @@ def pod_info(pod: Pod, *, ephemeral: bool) -> dict[str, str]:
 
 
 class IssuedToken(msgspec.Struct, frozen=True):
-    """A token, with its times of expiry and renewal (ns since 1970)."""
+    """A token, and when it expires by the clock of the API server (ns since 1970)."""
 
     text: str
     expires_wall_ns: int
-    refresh_wall_ns: int
 
 
 def tokens_text(tokens: Mapping[str, IssuedToken]) -> str:

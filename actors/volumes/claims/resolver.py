@@ -233,12 +233,11 @@ class ClaimResolverActor(Actor):
     # --- tokens -----------------------------------------------------------------------------------------------------
 
     def _ask_tokens(self, pod: Pod, walk: _Walk) -> None:
-        wall_ns = self.wall_ns()
+        """Ask for all of them: the actor of tokens knows which are fresh, and gives these again."""
         for draft in walk.drafts.values():
             for request in draft.rules.tokens:
                 key = _key_of(request)
-                held = self._tokens.get(key)
-                if key not in self._asked_tokens and (held is None or held.refresh_wall_ns <= wall_ns):
+                if key not in self._asked_tokens:
                     self._asked_tokens.add(key)
                     self._token_actor.tell(RequestToken(self.ref, key, pod, *key))
 
@@ -246,7 +245,7 @@ class ClaimResolverActor(Actor):
     def token_issued(self, message: TokenIssued) -> None:
         key = message.tag
         assert isinstance(key, DriverTokenKey), "the tag of every token asked for here"
-        self._tokens[key] = IssuedToken(message.token, message.expires_wall_ns, message.refresh_wall_ns)
+        self._tokens[key] = IssuedToken(message.token, message.expires_wall_ns)
         self._token_answered(key)
 
     @handles(TokenRefused)
@@ -254,6 +253,7 @@ class ClaimResolverActor(Actor):
         key = message.tag
         assert isinstance(key, DriverTokenKey), "the tag of every token asked for here"
         self._refused_tokens[key] = message.reason
+        self._tokens.pop(key, None)  # what is still valid is given again, and not refused
         self._token_answered(key)
 
     def _token_answered(self, key: DriverTokenKey) -> None:
@@ -270,13 +270,12 @@ class ClaimResolverActor(Actor):
             self._end(self._pod, self._walk)
 
     def _token_refusal(self, rules: DriverRules) -> str:
-        """Why the driver cannot get its tokens; empty when it can. An older token serves while it is valid."""
-        for request in rules.tokens:
-            key = _key_of(request)
-            held = self._tokens.get(key)
-            if held is None or held.expires_wall_ns <= self.wall_ns():
-                return self._refused_tokens.get(key, "failed to fetch token: it has expired")
-        return ""
+        """Why the driver cannot get its tokens; empty when it can.
+
+        An older token serves where no answer has come.
+        """
+        keys = (_key_of(request) for request in rules.tokens)
+        return next((self._refused_tokens[key] for key in keys if key not in self._tokens), "")
 
     def _finished(self, draft: Draft) -> VolumeSpec:
         """The specification with tokens, and with a version that changes when the volume has to be made again."""

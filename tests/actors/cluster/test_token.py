@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from actors.cluster.token import TokenActor
-from actors.cluster.token_rules import Token, back_off_ns, refresh_ns
+from actors.cluster.token_rules import Token, back_off_ns, use_ns
 from actors.kernel import ActorSystem, SimulatedDispatcher
 from actors.messages.references import ReleaseObjects, RequestToken, TokenIssued, TokenRefused
 from config.objects import ObjectMeta, Pod, PodSpec, TokenRequest, TokenRequestSpec, TokenRequestStatus
@@ -46,8 +46,9 @@ class World:
         self.tokens.tell(RequestToken(self.reader, tag, who or pod(), audience, seconds))
         self.run()
 
-    def issue(self, text: str, seconds: int = HOUR_S) -> None:
-        expires = api_time(self.dispatcher.wall_ns() + seconds * SECOND_NS)
+    def issue(self, text: str, seconds: int = HOUR_S, ahead_s: int = 0) -> None:
+        """`ahead_s`: of the node's clock is that of the API server."""
+        expires = api_time(self.dispatcher.wall_ns() + (seconds + ahead_s) * SECOND_NS)
         status = TokenRequestStatus(expiration_timestamp=expires, token=text)
         self.api.answer(TokenRequest(spec=TokenRequestSpec(expiration_seconds=seconds), status=status))
         self.run()
@@ -123,6 +124,20 @@ def test_the_reader_is_told_when_to_ask_again_and_then_gets_another(world: World
     world.ask()
     world.issue("two")
     assert world.got() == ["t:two"]
+
+
+@pytest.mark.parametrize("ahead_s", [-2 * HOUR_S, 2 * HOUR_S])
+def test_a_token_is_renewed_in_time_whatever_the_clock_of_the_server_says(world: World, ahead_s: int):
+    world.ask()
+    world.issue("one", ahead_s=ahead_s)
+    [issued] = world.heard
+    assert 0.79 * HOUR_S <= (issued.refresh_wall_ns - world.dispatcher.wall_ns()) / SECOND_NS <= 0.8 * HOUR_S
+    world.run(HOUR_S * 0.79)
+    world.ask()
+    assert len(world.api.calls) == 1
+    world.run(HOUR_S * 0.02)
+    world.ask()
+    assert len(world.api.calls) == 2
 
 
 # (spec 8.7.10)
@@ -272,9 +287,23 @@ def test_a_node_that_stands_alone_has_no_tokens():
 )
 # (spec 8.7.10)
 def test_when_a_token_is_renewed(lifetime_s: int, draw: float, used_s: int):
-    expires_ns = 1_000_000 * SECOND_NS
-    at_ns = refresh_ns(expires_ns, lifetime_s * SECOND_NS, draw)
-    assert (at_ns - (expires_ns - lifetime_s * SECOND_NS)) / SECOND_NS == pytest.approx(used_s, abs=0.01)
+    assert use_ns(lifetime_s * SECOND_NS, draw) / SECOND_NS == pytest.approx(used_s, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("now_s", "wall_s", "fresh_for_s", "valid"),
+    [
+        (100, 1100, 80, True),
+        (180, 1180, 0, True),
+        (200, 1200, -20, False),
+        (180, -2420, 0, True),  # the clock was set back an hour
+        (110, 4710, -3530, False),  # set forward, or the machine has slept
+    ],
+)
+def test_the_larger_age_of_a_token_counts(now_s: int, wall_s: int, fresh_for_s: int, valid: bool):
+    token = Token("one", 0, 100 * SECOND_NS, 80 * SECOND_NS, 100 * SECOND_NS, 1100 * SECOND_NS)
+    clocks = now_s * SECOND_NS, wall_s * SECOND_NS
+    assert (token.fresh_for_ns(*clocks), token.is_valid(*clocks)) == (fresh_for_s * SECOND_NS, valid)
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (5000, 60)])
@@ -284,4 +313,4 @@ def test_pauses_grow_to_a_minute(failures: int, seconds: int):
 
 
 def test_a_token_does_not_show_itself():
-    assert "word" not in repr(Token("word", 1, 1))
+    assert "word" not in repr(Token("word", 1, 1, 1, 1, 1))

@@ -113,7 +113,7 @@ def test_what_a_replay_compares_is_what_the_record_shows():
         Credential("bob", "hunter22hunter"),
         Credential("", "", "hunter22hunter"),
         AuthConfig(username="bob", password="hunter22hunter"),
-        Token("hunter22hunter", 1, 2),
+        Token("hunter22hunter", 1, 2, 1, 0, 0),
         CredentialBundle(b"hunter22hunter", b"chain"),
         TokenRequest(status=TokenRequestStatus(token="hunter22hunter")),
     ],

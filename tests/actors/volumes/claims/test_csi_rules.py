@@ -105,7 +105,7 @@ def test_a_driver_gets_pod_name_namespace_uid_and_account():
         "csi.storage.k8s.io/serviceAccount.name": "default",
         "csi.storage.k8s.io/ephemeral": "true",
     }
-    assert json.loads(tokens_text({"": IssuedToken("t", 10**9, 0)})) == {
+    assert json.loads(tokens_text({"": IssuedToken("t", 10**9)})) == {
         "": {"token": "t", "expirationTimestamp": "1970-01-01T00:00:01Z"}
     }
 

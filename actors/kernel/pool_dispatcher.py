@@ -44,6 +44,9 @@ class _Worker:
 
 
 class PoolDispatcher(Dispatcher):
+    now_ns = staticmethod(time.monotonic_ns)
+    work_ns = staticmethod(time.monotonic_ns)
+
     def __init__(
         self,
         workers: int = DEFAULT_WORKERS,
@@ -68,9 +71,6 @@ class PoolDispatcher(Dispatcher):
 
     def enqueue(self, cell: Runnable) -> None:
         self._queue.put(cell)
-
-    def now_ns(self) -> int:
-        return time.monotonic_ns()
 
     def wall_ns(self) -> int:
         return time.time_ns()

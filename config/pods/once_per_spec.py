@@ -16,8 +16,7 @@ from functools import wraps
 from typing import Any, Generic, TypeVar
 from weakref import ref
 
-from cachetools import FIFOCache
-
+from config.caches import QuickCache
 from config.objects import PodSpec
 
 T = TypeVar("T")
@@ -31,25 +30,20 @@ Thousands of pods that share the spec may have facts of their own.
 
 
 class _AnswersAboutSpecs:
-    """The results for every spec, by function.
-
-    Any thread may read: reading a `FIFOCache` changes nothing in it.
-    """
+    """The results for every spec, by function. Any thread may read."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._known: FIFOCache[int, tuple[ref[PodSpec], dict[object, Any]]] = FIFOCache(SPECS_AT_MOST)
+        self._known: QuickCache[int, tuple[ref[PodSpec], dict[object, Any]]] = QuickCache(SPECS_AT_MOST)
+        self._found = self._known.quick.get
         self._dead: deque[int] = deque()
 
     def about(self, spec: PodSpec) -> dict[object, Any]:
         number = id(spec)
-        try:
-            known, answers = self._known[number]
-            if known() is spec:
-                return answers
-        except KeyError:
-            pass
-        answers = {}
+        found = self._found(number)
+        if found is not None and found[0]() is spec:
+            return found[1]
+        answers: dict[object, Any] = {}
         mark = ref(spec, lambda _: self._ended(number))
         with self.lock:
             self._drop_dead()

@@ -58,6 +58,8 @@ ALLOWED: Mapping[tuple[str, str], str] = {
 """(file, function, table or library): what bounds it."""
 
 _CACHES = frozenset({"functools.lru_cache", "functools.cache"})
+_COUNTS = "QuickCache"
+"""Of `config.caches`; it counts entries, as those of cachetools do."""
 _PLAIN = frozenset({"int", "bool", "type"})
 _TABLES = frozenset({"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict"})
 _WHY = "it is bounded by a count and not by bytes; use config.caches.kept or KeptBytes"
@@ -85,7 +87,8 @@ def _libraries(module: Module) -> Iterator[_Found]:
     for node in module.nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            if any(each.partition(".")[0] == "cachetools" for each in modules):
+            names = {alias.name for alias in node.names}
+            if _COUNTS in names or any(each.partition(".")[0] == "cachetools" for each in modules):
                 yield node, "cachetools", _LIBRARY
 
 

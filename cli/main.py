@@ -15,6 +15,7 @@ from importlib import import_module
 from types import ModuleType
 
 from cli.printing import complain, guard_interpreter, say
+from cli.version import VERSION
 from config.values.nearest import did_you_mean
 
 KUBELET = "1.36"
@@ -114,14 +115,4 @@ def help_text() -> str:
 
 def version_text() -> str:
     """The version of this agent, and of the kubelet it follows."""
-    return f"actorlet {own_version()} (kubelet {KUBELET})"
-
-
-def own_version() -> str:
-    """The installed version; `unknown` when run from a source tree that is not installed."""
-    from importlib.metadata import PackageNotFoundError, version  # slow to import, and seldom used
-
-    try:
-        return version("actorlet")
-    except PackageNotFoundError:
-        return "unknown"
+    return f"actorlet {VERSION} (kubelet {KUBELET})"

@@ -23,12 +23,12 @@ from actors.replays.rehearsal import Decision, Expected, Rehearsal, split
 from actors.replays.rehearse import Rehearsed, rehearse
 from cli.command_parser import CommandParser
 from cli.file_errors import why
-from cli.main import own_version
 from cli.moments import shown
 from cli.printing import complain, say, say_json
 from cli.silence import silence
 from cli.simulate.play_watch import Interrupt, interruptible
 from cli.simulate.report import of
+from cli.version import VERSION
 from runtime.io.rings import few_collections
 
 TEXT_AT_MOST = 400
@@ -81,7 +81,7 @@ def _lines(
 ) -> Iterator[str]:
     size = f"{of(rehearsed.steps, 'step')} of {of(rehearsed.runs, 'agent')}"
     if not judged:
-        yield f"actorlet {own_version()} decides all as recorded: {size}"
+        yield f"actorlet {VERSION} decides all as recorded: {size}"
     kind = None
     for decision, row in judged:
         if decision.kind is not kind:
@@ -110,7 +110,7 @@ def _document(
     judged: Sequence[tuple[Decision, Expected | None]], rehearsal: Rehearsal, rehearsed: Rehearsed
 ) -> dict[str, object]:
     return {
-        "actorlet": own_version(),
+        "actorlet": VERSION,
         "runs": rehearsed.runs,
         "leftOut": rehearsed.left_out,
         "steps": rehearsed.steps,

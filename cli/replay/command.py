@@ -17,7 +17,6 @@ from functools import partial
 from cli.argument_kinds import read_by
 from cli.command_parser import CommandParser
 from cli.file_errors import why
-from cli.main import own_version
 from cli.printing import complain, say
 from cli.replay.record import replay_record
 from cli.replay.steps import Stepper, UnknownActorError, parse_until
@@ -26,6 +25,7 @@ from cli.simulate.play_watch import Interrupt, interruptible
 from cli.simulate.report import of
 from cli.simulate.trace_file import TraceFile
 from cli.simulate.trace_lines import readable, seconds
+from cli.version import VERSION
 from runtime.io.rings import few_collections
 from simulation.play.replay import Finding, Replay
 from simulation.play.saved_run import SavedRun, read_saved_run
@@ -110,7 +110,7 @@ def _verdict(saved: SavedRun, replay: Replay) -> Iterator[str]:
 
 
 def _other_code(saved: SavedRun) -> str:
-    return f"this code (actorlet {own_version()}) no longer gives the saved hash {saved.trace_hash}"
+    return f"this code (actorlet {VERSION}) no longer gives the saved hash {saved.trace_hash}"
 
 
 def _parser() -> argparse.ArgumentParser:

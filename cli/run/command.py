@@ -26,7 +26,7 @@ from actors.node.pod_resources import NodePodResources
 from cli.blocked_signals import blocking
 from cli.file_errors import why
 from cli.inspect.local_views import inquiries_of, questions_of, views_of
-from cli.main import own_version, version_text
+from cli.main import version_text
 from cli.printing import complain, say
 from cli.run.image_providers import image_providers, provider_config
 from cli.run.island import island_settings
@@ -46,6 +46,7 @@ from cli.run.node_start import (
 )
 from cli.run.recording import agent_of, pool_for, recorder_of, start_over_in_time
 from cli.run.tracing import TracingError, count_spans, open_tracing
+from cli.version import VERSION
 from config.documents.codec import DocumentError
 from config.flags.command_line import parse_flags
 from config.flags.help import flags_help
@@ -126,7 +127,7 @@ def run(start: StartConfiguration) -> int:
     _refuse(start, found)
     providers, island = provider_config(start), island_settings(start)
     log_as(configuration.logging, sys.stderr, sys.stdout)
-    LOG.info("actorlet %s, node %s, root directory %s", own_version(), machine.name, root)
+    LOG.info("actorlet %s, node %s, root directory %s", VERSION, machine.name, root)
     _tell_warnings(start)
     with ExitStack() as after:
         make_directories(root, 0o750)

@@ -13,11 +13,11 @@ import msgspec
 from actors.node.node import NodeAgent
 from actors.node.numbers import NodeNumbers
 from actors.node_object.settings import agent_version
-from cli.main import own_version
 from cli.run.log_lines import set_verbosity
 from cli.run.manifest_door import NodeManifests
 from cli.run.observer_view import NOTHING as NO_PARTS
 from cli.run.observer_view import look, timeline
+from cli.version import VERSION
 from config.credentials.kubeconfig import Pem
 from config.credentials.masked import MASK
 from config.credentials.masked_urls import masked_url
@@ -74,11 +74,11 @@ class NodeWindow(NodeManifests):
         return b"" if numbers is None else page(numbers)
 
     def _numbers(self) -> NodeNumbers | None:
-        return None if self.node is None else NodeNumbers(self.node, own_version())
+        return None if self.node is None else NodeNumbers(self.node, VERSION)
 
     def look(self) -> Mapping[str, bytes]:
         if self.node is not None:
-            self._looked = look(self.node, own_version(), self._looked)
+            self._looked = look(self.node, VERSION, self._looked)
         return self._looked
 
     def timeline(self, uid: str) -> bytes | None:
@@ -134,7 +134,7 @@ def node_server(
         meters.follow(metric_names.SERVER_CERTIFICATE_TTL, lambda: seconds_left(Pem(path=files.certificate)))
     facts = Facts(
         node=serving.node,
-        version=agent_version(own_version()),
+        version=agent_version(VERSION),
         configuration=configuration_document(configuration_shown(configuration)),
         flags=serving.flags,
         on=switches_of(serving),

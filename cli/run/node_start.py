@@ -21,7 +21,7 @@ from actors.resources.cgroups.plan import TIERED
 from actors.start.cri_configs import ContainerNodeRules
 from actors.start.resources import MemoryRules, ResourceRules, SwapRules
 from actors.sync.start_window import most_starts
-from cli.main import own_version
+from cli.version import VERSION
 from config.credentials.kubeconfig import ApiAccess
 from config.island import IslandSettings
 from config.kubelet import KubeletConfiguration, crash_loop_periods
@@ -170,7 +170,7 @@ def registration_of(start: StartConfiguration, machine: NodeMachine) -> Registra
         found=None if machine.ips.fault else machine.ips,
         external_cloud=start.node.cloud_provider == "external",
         host_name=machine.name,
-        version=agent_version(own_version()),
+        version=agent_version(VERSION),
     )
 
 
@@ -186,7 +186,7 @@ def open_lines(
     return api_lines(
         access,
         loop,
-        user_agent=f"actorlet/{own_version()} ({sys.platform}) kubernetes/{KUBERNETES_VERSION}",
+        user_agent=f"actorlet/{VERSION} ({sys.platform}) kubernetes/{KUBERNETES_VERSION}",
         qps=configuration.kube_api_qps,
         burst=configuration.kube_api_burst,
         event_qps=configuration.event_record_qps,

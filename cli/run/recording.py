@@ -15,7 +15,7 @@ from actors.kernel import PoolDispatcher, Promise
 from actors.node.node import NodeAgent
 from actors.node.plan import NodeCapabilities, NodePlan
 from actors.node.rest import under_way
-from cli.main import own_version
+from cli.version import VERSION
 
 if TYPE_CHECKING:
     from actors.node.recording import NodeRecorder
@@ -48,7 +48,7 @@ def recorder_of(
 
     ring = SegmentRing(folder, size_bytes)
     ring.open()
-    recorder = NodeRecorder(ring, dispatcher, plan, About(own_version(), platform.python_version()), draw())
+    recorder = NodeRecorder(ring, dispatcher, plan, About(VERSION, platform.python_version()), draw())
     after.callback(recorder.close)
     LOG.info("what reaches the agent is recorded in %s, at most %d MiB", ring.folder, ring.size_bytes >> 20)
     return recorder

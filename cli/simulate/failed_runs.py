@@ -19,13 +19,13 @@ from typing import TextIO
 import msgspec
 
 from cli.file_errors import why
-from cli.main import own_version
 from cli.printing import say
 from cli.silence import silence
 from cli.simulate.play_watch import Interrupt
 from cli.simulate.report import of
 from cli.simulate.side_process import DiedError
 from cli.simulate.trace_lines import readable, seconds
+from cli.version import VERSION
 from runtime.files.whole_file import write_whole
 from runtime.io.rings import few_collections
 from simulation.play.failure import Failure, saved, shrunk_failure
@@ -75,7 +75,7 @@ def tell_failure(
     name = f"{os.path.basename(played.name).partition('.')[0] or 'scenario'}-seed-{failure.seed}{rule}.failed.yaml"
     import tempfile  # slow to import, and seldom needed
 
-    text = written(saved(small, actorlet=own_version(), found_in=found_in))
+    text = written(saved(small, actorlet=VERSION, found_in=found_in))
     # It may have taken an hour to come so far: what has no place where it was to be has one with the passing files.
     for directory in (played.directory, ""):
         try:

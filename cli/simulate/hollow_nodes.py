@@ -27,10 +27,10 @@ from actors.node_object.settings import KUBERNETES_VERSION
 from cli.argument_kinds import duration, number_from
 from cli.blocked_signals import blocking
 from cli.command_parser import CommandParser
-from cli.main import own_version
 from cli.printing import complain
 from cli.run.log_lines import log_to
 from cli.styling import console, shown
+from cli.version import VERSION
 from config.credentials.kubeconfig import ApiAccess
 from config.documents.codec import DocumentError
 from config.flags.command_line import parse_flags
@@ -92,7 +92,7 @@ def _run(plan: HollowPlan, access: ApiAccess, lasts_s: float | None, *, remove: 
         raise _RefusedError(
             f"--nodes {plan.count}: each has some sockets open, and so many files are not allowed: {complaint}"
         )
-    user_agent = f"actorlet/{own_version()} (hollow) kubernetes/{KUBERNETES_VERSION}"
+    user_agent = f"actorlet/{VERSION} (hollow) kubernetes/{KUBERNETES_VERSION}"
     terminal = console(stderr=True)
     with ExitStack() as after:
         after.enter_context(few_collections(RINGS_AFTER_OBJECTS))

@@ -23,9 +23,9 @@ import msgspec
 from cli.blocked_signals import ENDING, blocking
 from cli.command_parser import CommandParser
 from cli.file_errors import why
-from cli.main import own_version
 from cli.printing import complain, say, say_json
 from cli.simulated.embedded_api import PASSING_PREFIX, new_file, port
+from cli.version import VERSION
 from runtime.files.lock_file import LockFileError
 from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread
@@ -84,7 +84,7 @@ def _serve(begin: Begin, options: argparse.Namespace, after: ExitStack) -> None:
         facts = loop.submit(cluster.begin()).result()
     if options.kubeconfig:
         after.callback(_remove, options.kubeconfig)
-    control = ControlPort(cluster, own_version())
+    control = ControlPort(cluster, VERSION)
     after.callback(lambda: loop.submit(control.end()).result())
     with _port_of("--control-port"):
         facts["control"] = loop.submit(control.serve(options.control_port)).result()

@@ -19,8 +19,8 @@ from actors.node.plan import NodeCapabilities, NodePlan
 from actors.node.recording import About, NodeRecorder
 from actors.records.folder import runs_in
 from actors.replays.player import RunPlayer
-from cli.main import own_version
 from cli.silence import silence
+from cli.version import VERSION
 from runtime.records.drawn import Drawn
 from runtime.records.ring import LOCK, SIZE_AT_LEAST_BYTES, SegmentRing
 from simulation.node import simulated_node
@@ -66,7 +66,7 @@ def make(folder: Path) -> None:
     def agent(dispatcher: Dispatcher, plan: NodePlan, capabilities: NodeCapabilities) -> NodeAgent:
         ring = SegmentRing(str(folder), SIZE_AT_LEAST_BYTES)
         ring.open()
-        recorder = NodeRecorder(ring, dispatcher, plan, About(own_version(), "3"), Drawn("night", 7, b"of no secrets"))
+        recorder = NodeRecorder(ring, dispatcher, plan, About(VERSION, "3"), Drawn("night", 7, b"of no secrets"))
         made.append(recorder)
         return NodeAgent(recorder.dispatcher, plan, capabilities, recorder.edges)
 

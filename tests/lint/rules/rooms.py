@@ -114,6 +114,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "pytest_plugin",
     ),
     "cli": (
+        "version",
         "printing",
         "styling",
         "main",

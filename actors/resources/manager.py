@@ -131,7 +131,7 @@ class ResourceManagerActor(Actor):
         self._affinities = Affinities(self, self._affinity_read)
         self._unsaid: dict[str, int] = {}
         """UID of an admitted pod -> the version that must be on disk before its worker is told."""
-        self._shares = ShareKeeper(self, shares, events, self._workers_of_admitted, self._consider_all, meters)
+        self._shares = ShareKeeper(self, shares, events, self._workers_of_admitted, self._shares_read, meters)
         self._refusals = Refusals(self, node_name, events, node)
         self._devices = DeviceKeeper(
             self, devices, self._workers_of_admitted, self._consider_all, self._devices_decided, self._devices_changed
@@ -171,6 +171,12 @@ class ResourceManagerActor(Actor):
                 self._admit(asked)
         self._resizes.saved(version)
         self._shares.tell_pool()
+
+    def _shares_read(self, is_new: bool) -> None:
+        """The book of CPUs and memory can be used. `is_new`: its files are not there yet."""
+        if is_new:
+            self._keeper.changed()
+        self._consider_all()
 
     # --- questions --------------------------------------------------------------------------------------------------
 

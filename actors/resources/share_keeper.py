@@ -45,7 +45,7 @@ from runtime.host.facts import HostFacts
 from runtime.host.topology import MachineTopology
 from runtime.metrics import shares as names
 from runtime.metrics.meters import UNMEASURED, Meters
-from runtime.state.share_files import ShareFiles
+from runtime.state.share_files import NAMES, ShareFiles
 
 SECOND_NS = 1_000_000_000
 MILLISECOND_NS = 1_000_000
@@ -53,6 +53,7 @@ READ_NS = 15 * SECOND_NS
 READ_AGAIN_NS = 30 * SECOND_NS
 WAITS_FOR_SHARES = "the record of CPUs and memory that pods have for themselves is being read"
 LOST = "ResourcesNotKept"
+STATE_FILES = frozenset(NAMES)
 NO_POD_SHARES = PodShares()
 
 
@@ -72,17 +73,22 @@ class ShareSettings:
         for fault in share_faults(self.configuration, machine):
             raise fault
         rules = share_rules(self.configuration, self.gates, machine)
-        written = read_book(self.files.load(), self.directory, self.configuration)
+        contents = self.files.load()
+        written = read_book(contents, self.directory, self.configuration)
         book, misfits = what_fits(machine, rules, written)
-        return FoundShares(machine, book, FrozenMap(misfits))
+        return FoundShares(machine, book, FrozenMap(misfits), is_new=bool(STATE_FILES - contents.keys()))
 
 
 class FoundShares(msgspec.Struct, frozen=True):
-    """What was read. `misfits`: UID -> why the pod cannot keep what it has on this machine."""
+    """What was read. `misfits`: UID -> why the pod cannot keep what it has on this machine.
+
+    `is_new`: a state file is not there yet.
+    """
 
     machine: MachineTopology
     book: ShareBook
     misfits: FrozenMap[str, str] = FrozenMap()
+    is_new: bool = False
 
 
 @dataclass(slots=True)
@@ -118,7 +124,8 @@ class MachineRead(Message, frozen=True):
 class ShareKeeper:
     """See the module. `settings` None: no pod has anything for itself.
 
-    `workers`: those of admitted pods, by UID. It calls `on_read` when the book can be used.
+    `workers`: those of admitted pods, by UID. It calls `on_read` when the book can be used, and says whether it has to
+    be written: a kubelet's state files are there before the first pod, too.
     """
 
     def __init__(
@@ -127,7 +134,7 @@ class ShareKeeper:
         settings: ShareSettings | None,
         events: ActorRef,
         workers: Callable[[], Mapping[str, ActorRef]],
-        on_read: Callable[[], None],
+        on_read: Callable[[bool], None],
         meters: Meters = UNMEASURED,
     ) -> None:
         self._manager = manager
@@ -208,7 +215,7 @@ class ShareKeeper:
                 self._manager.every(settings.configuration.cpu_manager_reconcile_period, LookAtCpus())
             for uid, reason in found.misfits.items():
                 self._manager.log.warning("pod %s cannot keep its CPUs and memory: %s", uid, reason)
-        self._on_read()
+        self._on_read(found is not None and found.is_new)
 
     @handles(ReadSharesAgain)
     def read_again(self, _: ReadSharesAgain) -> None:

@@ -18,7 +18,7 @@ from config.kubelet import KubeletConfiguration
 from config.kubelet.configuration import MemoryReservation
 from config.kubelet.feature_gates import FeatureGates
 from config.objects import Container, Node, NodeStatus, ObjectMeta, Pod, PodSpec, ResourceRequirements
-from runtime.state.share_files import CPU_STATE
+from runtime.state.share_files import CPU_STATE, MEMORY_STATE
 from simulation.host.facts import SimulatedHostFacts
 from simulation.host.file_tree import FileTree
 from simulation.host.state_files import SimulatedShareFiles
@@ -95,6 +95,13 @@ def test_a_pod_is_told_its_cpus_before_it_is_admitted_and_the_file_has_them_by_t
     assert scene.cpus("a") == [1, 2]
     assert scene.file()["entries"] == {"a": {"app": "1-2"}}
     assert scene.file()["defaultCpuSet"] == "0,3-7"
+
+
+def test_the_state_files_are_there_before_the_first_pod() -> None:
+    scene = ShareScene(**MEMORY)
+    scene.run_until_saved()
+    assert (scene.file()["policyName"], scene.file()["defaultCpuSet"]) == ("static", "0-7")
+    assert scene.tree.exists(f"{ROOT}/{MEMORY_STATE}")
 
 
 def test_a_refused_pod_leaves_nothing_and_is_told_a_kubelets_reason() -> None:

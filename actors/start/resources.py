@@ -168,7 +168,7 @@ def container_resources(pod: Pod, container: Container, rules: ResourceRules) ->
         cpu_period=rules.cpu_period_us if rules.cpu_quota else 0,
         memory_limit_in_bytes=amount_bytes(memory_limit) if memory_limit else 0,
         oom_score_adj=oom_score(pod, container, rules.memory_capacity_bytes),
-        hugepage_limits=_huge_pages(limits, rules.page_sizes),
+        hugepage_limits=_huge_pages({**whole, **limits}, rules.page_sizes),
         unified=unified(pod, container, rules),
     )
 

@@ -2,8 +2,8 @@
 
 Pure.
 
-The medium is `HugePages`, which means the one size that the pod's containers request, or `HugePages-<size>`. Pages are
-taken from what the containers request, so a size that none of them requests is refused.
+The medium is `HugePages`, which means the one size that the pod or its containers request, or `HugePages-<size>`. Pages
+are taken from what they request, so a size that none of them requests is refused.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def page_bytes(pod: Pod, medium: str) -> int:
     """The size of the pages for a medium. Raises VolumeFailedError."""
     requested = _requested(pod.spec)
     if not requested:
-        raise VolumeFailedError(f"an emptyDir of medium {medium} needs a container that requests huge pages")
+        raise VolumeFailedError(f"an emptyDir of medium {medium} needs huge pages that the pod or a container requests")
     if medium == HUGE_PAGES:
         if len(requested) > 1:
             sizes = ", ".join(sorted(requested.values()))
-            raise VolumeFailedError(f"medium {medium} does not say which pages, as containers request {sizes}")
+            raise VolumeFailedError(f"medium {medium} does not say which pages, as the pod requests {sizes}")
         return next(iter(requested))
     size = medium.removeprefix(f"{HUGE_PAGES}-")
     try:
@@ -35,7 +35,7 @@ def page_bytes(pod: Pod, medium: str) -> int:
     except QuantityError:
         raise VolumeFailedError(f"medium {medium} names no size of pages; write it like {HUGE_PAGES}-2Mi") from None
     if wanted not in requested:
-        raise VolumeFailedError(f"medium {medium} needs a container that requests {_RESOURCE}{size}")
+        raise VolumeFailedError(f"medium {medium} needs {_RESOURCE}{size}, which neither pod nor container requests")
     return wanted
 
 
@@ -46,10 +46,12 @@ def mount_options(size_bytes: int, limit_bytes: int) -> str:
 
 @once_per_spec
 def _requested(spec: PodSpec) -> Mapping[int, str]:
-    """Sizes of huge pages that containers request: bytes -> as it is written. Limits count as requests."""
+    """Sizes of huge pages that the pod and its containers request: bytes -> as it is written.
+
+    Limits count as requests.
+    """
     found: dict[int, str] = {}
-    for container in (*spec.init_containers, *spec.containers):
-        resources = container.resources
+    for resources in (spec.resources, *(each.resources for each in (*spec.init_containers, *spec.containers))):
         names = () if resources is None else (*resources.requests, *resources.limits)
         for name in names:
             if name.startswith(_RESOURCE):

@@ -240,6 +240,15 @@ def test_10_3_huge_pages_of_every_size() -> None:
     assert container_resources(pod(one), one, ResourceRules()).hugepage_limits == ()
 
 
+def test_a_container_without_huge_pages_of_its_own_may_use_those_of_the_pod() -> None:
+    rules = ResourceRules(page_sizes=(2 * 2**20, 2**30))
+    none, own = container("a"), container("b", resources=ResourceRequirements(limits={"hugepages-2Mi": "2Mi"}))
+    whole = ResourceRequirements(limits={"hugepages-2Mi": "6Mi", "hugepages-1Gi": "1Gi"})
+    both = pod(none, own, resources=whole)
+    limits = [[each.limit for each in container_resources(both, one, rules).hugepage_limits] for one in (none, own)]
+    assert limits == [[6 * 2**20, 2**30], [2 * 2**20, 2**30]]
+
+
 # (spec 10.6.4)
 def test_10_6_pod_level_memory_beyond_the_containers_lowers_their_oom_scores() -> None:
     small, other = container("a", resources=ResourceRequirements(requests={"memory": "1Gi"})), container("b")

@@ -34,10 +34,12 @@ class World:
         return Path(self.plugin.prepare(pod or requesting(), spec, self.place, lambda *words: None))
 
 
-def requesting(*sizes: str, limits: bool = False) -> Pod:
+def requesting(*sizes: str, limits: bool = False, whole: str = "") -> Pod:
+    """`whole`: the size that the pod as a whole requests."""
     amounts = {f"hugepages-{size}": "4Mi" for size in sizes}
     resources = ResourceRequirements(limits=amounts) if limits else ResourceRequirements(requests=amounts)
-    spec = PodSpec(containers=(Container(name="c", resources=resources),))
+    of_pod = ResourceRequirements(requests={f"hugepages-{whole}": "4Mi"}) if whole else None
+    spec = PodSpec(containers=(Container(name="c", resources=resources),), resources=of_pod)
     return Pod(metadata=ObjectMeta(name="p", uid="u"), spec=spec)
 
 
@@ -108,19 +110,21 @@ def test_huge_pages_are_mounted_with_their_size_and_limit(world: World):
         ("HugePages", requesting("1Gi", limits=True), 1024 * MIB),
         ("HugePages-2Mi", requesting("1Gi", "2Mi"), 2 * MIB),
         ("HugePages-2048Ki", requesting("2Mi"), 2 * MIB),
+        ("HugePages", requesting(whole="2Mi"), 2 * MIB),
+        ("HugePages-2Mi", requesting("1Gi", whole="2Mi"), 2 * MIB),
     ],
 )
 # (spec 8.7.4)
-def test_huge_pages_have_the_size_that_the_containers_request(medium: str, pod: Pod, found: int):
+def test_huge_pages_have_the_size_that_the_pod_or_its_containers_request(medium: str, pod: Pod, found: int):
     assert page_bytes(pod, medium) == found
 
 
 @pytest.mark.parametrize(
     ("medium", "pod", "said"),
     [
-        ("HugePages", requesting(), "needs a container that requests huge pages"),
-        ("HugePages", requesting("2Mi", "1Gi"), "does not say which pages, as containers request 1Gi, 2Mi"),
-        ("HugePages-1Gi", requesting("2Mi"), "needs a container that requests hugepages-1Gi"),
+        ("HugePages", requesting(), "needs huge pages that the pod or a container requests"),
+        ("HugePages", requesting("2Mi", "1Gi"), "does not say which pages, as the pod requests 1Gi, 2Mi"),
+        ("HugePages-1Gi", requesting("2Mi"), "needs hugepages-1Gi, which neither pod nor container requests"),
         ("HugePages-much", requesting("2Mi"), "names no size of pages"),
     ],
 )

@@ -3,12 +3,13 @@
 Pure, over a snapshot of the node.
 
 The first rule that fails gives the reason in the status, so users see the order. A critical pod that only lacks room is
-not rejected: other pods are preempted. A pod that passes all of this asks for CPUs and memory for itself
-(`actors.resources.share_keeper`).
+not rejected: other pods are preempted. A pod that passes all of this asks for CPUs, memory and devices for itself
+(`actors.resources.share_keeper`). A kubelet asks for these before it looks for room, so their reason comes first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import msgspec
@@ -86,16 +87,29 @@ Verdict: TypeAlias = Admitted | Rejected | Preempts | NodeIsStale
 ADMITTED = Admitted()
 
 
-def admit(pod: Pod, wanted: Allocation, node: Snapshot) -> Verdict:
+def wants_nothing_of_its_own() -> None:
+    """Nothing that the pod asks for of its own can be refused."""
+
+
+def admit(
+    pod: Pod, wanted: Allocation, node: Snapshot, own: Callable[[], Rejected | None] = wants_nothing_of_its_own
+) -> Verdict:
+    """Whether the node takes the pod.
+
+    `own` tells why the pod cannot have CPUs, memory and devices for itself. It is called for pods that are refused
+    anyway.
+    """
     wanted = without_devices(wanted, node.offers)
     before = _before_room(pod, wanted, node)
     if before is not None:
         return before
     room = _room(pod, wanted, node)
-    if isinstance(room, Rejected | NodeIsStale):
+    if isinstance(room, NodeIsStale):
         return room
+    if isinstance(room, Rejected):
+        return own() or room
     after = _after_room(pod, node)
-    return room if after is None else after
+    return room if after is None else own() or after
 
 
 def pressure_rejection(pod: Pod, critical: bool, pressure: NodePressure) -> Rejected | None:

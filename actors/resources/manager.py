@@ -42,7 +42,16 @@ from actors.model.allocation import Allocation, Book, allocation_of
 from actors.model.kubelet_records import record_of
 from actors.node_object.capacity import EPHEMERAL_STORAGE, PODS
 from actors.resources.abilities import Abilities
-from actors.resources.admission import NO_PRESSURE, Admitted, NodeIsStale, NodePressure, Preempts, Snapshot, admit
+from actors.resources.admission import (
+    NO_PRESSURE,
+    Admitted,
+    NodeIsStale,
+    NodePressure,
+    Preempts,
+    Snapshot,
+    Verdict,
+    admit,
+)
 from actors.resources.affinities import Affinities
 from actors.resources.book_keeper import WAITS_FOR_DISK, BookKeeper
 from actors.resources.device_keeper import Away, DeviceKeeper, DeviceSettings, Taken
@@ -257,8 +266,7 @@ class ResourceManagerActor(Actor):
         uid = wanted.uid
         book.remove(uid)  # what was kept for it
         self._heirs.pop(uid, None)
-        snapshot = self._snapshot(node, book, asked)
-        verdict = admit(asked.pod, wanted, snapshot)
+        verdict = self._verdict(asked, wanted, book, node)
         if isinstance(verdict, NodeIsStale) and self._api is not None:
             self._doubtful.add(uid)
             self._read_node()
@@ -269,6 +277,12 @@ class ResourceManagerActor(Actor):
             self._make_way(asked, wanted, verdict)
         else:
             self._reject(asked, verdict.otherwise if isinstance(verdict, NodeIsStale) else verdict, node)
+
+    def _verdict(self, asked: AdmitPod, wanted: Allocation, book: Book, node: Node) -> Verdict:
+        def own() -> Rejected | None:
+            return self._shares.refusal(asked.pod, self._devices.search(asked.pod))
+
+        return admit(asked.pod, wanted, self._snapshot(node, book, asked), own)
 
     def _give(self, asked: AdmitPod, wanted: Allocation, book: Book, node: Node) -> None:
         """All that is checked has room for the pod: only now it gets CPUs, memory and devices of its own."""
@@ -535,7 +549,7 @@ class ResourceManagerActor(Actor):
         if book is None:
             return
         wanted = allocation_of(asked.pod)
-        verdict = admit(asked.pod, wanted, self._snapshot(node, book, asked))
+        verdict = self._verdict(asked, wanted, book, node)
         if isinstance(verdict, NodeIsStale):
             self._reject(asked, verdict.otherwise, node)
         else:

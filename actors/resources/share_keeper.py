@@ -237,6 +237,20 @@ class ShareKeeper:
 
         What is in the book of it counts for nothing: a crash between two files may have left a part.
         """
+        found = self._assigned(pod, devices)
+        if isinstance(found, Rejected):
+            return found
+        if found is not None and (node := self._node) is not None:
+            node.book = with_pod(node.book, pod.metadata.uid, found)
+        return None
+
+    def refusal(self, pod: Pod, devices: DeviceSearch = NO_SEARCH) -> Rejected | None:
+        """Why a new pod cannot have what it asks for. Nothing is given."""
+        found = self._assigned(pod, devices)
+        return found if isinstance(found, Rejected) else None
+
+    def _assigned(self, pod: Pod, devices: DeviceSearch) -> PodShares | Rejected | None:
+        """What the pod would be given; None: only devices. It is counted."""
         node = self._node
         if node is None:
             return devices.take_all()
@@ -248,10 +262,7 @@ class ShareKeeper:
         for family, labels in counted(node.machine, node.rules, wanted_of(pod), found):
             self._meters.count(family, *labels)
         self._meters.observe(names.ADMISSION_DURATION, (self._manager.now_ns() - began_ns) / MILLISECOND_NS)
-        if isinstance(found, Rejected):
-            return found
-        node.book = with_pod(book, pod.metadata.uid, found)
-        return None
+        return found
 
     def keep(self, pod: Pod) -> bool:
         """The pod was admitted in an earlier life: it keeps what it has, or gets it anew.

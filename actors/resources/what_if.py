@@ -6,8 +6,9 @@ on the thread of whoever asks. So a long search holds up no admission, and chang
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
+from functools import cache
 from itertools import combinations, islice
 from typing import TypeVar
 
@@ -19,7 +20,16 @@ from actors.model.allocation import Allocation, Book, allocation_of
 from actors.model.devices import PodDevices
 from actors.model.shares import NO_SHARES, PodShares, ShareBook, exclusive_cpus
 from actors.resources.abilities import Abilities
-from actors.resources.admission import NO_PRESSURE, NodeIsStale, NodePressure, Preempts, Snapshot, admit
+from actors.resources.admission import (
+    NO_PRESSURE,
+    Admitted,
+    NodeIsStale,
+    NodePressure,
+    Preempts,
+    Snapshot,
+    admit,
+    wants_nothing_of_its_own,
+)
 from actors.resources.devices.choosing import DeviceSearch
 from actors.resources.devices.wanted import never_listed, without_healthy
 from actors.resources.shares.assigning import NamedHints, assign_with_hints
@@ -118,7 +128,7 @@ def who_would_go(pod: Pod, known: KnownNode, *, tries: int = TRIES) -> WhoWouldG
     pods = sorted(known.allocations, key=lambda each: _size(each, known.shares))
     sets = (some for size in range(1, PODS_THAT_GO + 1) for some in combinations(pods, size))
     for some in islice(sets, tries):
-        if trial.without(some).refused is None:
+        if trial.without(some, why=False).refused is None:
             return WhoWouldGo(some)
     return WhoWouldGo(tried_all=next(sets, None) is None)
 
@@ -139,13 +149,14 @@ class _Trial:
         for allocation in known.allocations:
             self._book.put(allocation)
 
-    def without(self, gone: Sequence[Allocation]) -> Foreseen:
+    def without(self, gone: Sequence[Allocation], *, why: bool = True) -> Foreseen:
+        """What admission would do without these pods. `why`: whether the reason of a refusal matters."""
         with ExitStack() as stack:
             for each in gone:
                 stack.enter_context(self._book.without(each.uid))
-            return self._foreseen(frozenset(each.uid for each in gone))
+            return self._foreseen(frozenset(each.uid for each in gone), why)
 
-    def _foreseen(self, gone: frozenset[str]) -> Foreseen:
+    def _foreseen(self, gone: frozenset[str], why: bool) -> Foreseen:
         known, offers = self._known, self._known.devices.offers
         snapshot = Snapshot(
             known.node,
@@ -160,25 +171,37 @@ class _Trial:
             away = (*without_healthy(self._pod, offers), *never_listed(self._pod, offers, listed))
             if away and known.waits_for_plugins:
                 return Foreseen(waits_for=away)
-            verdict = admit(self._pod, allocation_of(self._pod), snapshot)
+            own = self._own(gone | {self._pod.metadata.uid})
+            asked = (lambda: own().refused) if why else wants_nothing_of_its_own
+            verdict = admit(self._pod, allocation_of(self._pod), snapshot, asked)
             if isinstance(verdict, NodeIsStale):
                 verdict = verdict.otherwise
-            if isinstance(verdict, Rejected):
-                return Foreseen(verdict)
             if isinstance(verdict, Preempts):
                 return Foreseen(victims=verdict.victims)
-            left = gone | {self._pod.metadata.uid}
-            search = DeviceSearch(offers, _left(known.devices.book, left), self._pod)
+            if isinstance(verdict, Admitted) or (why and verdict == own().refused):
+                return own()
+            return Foreseen(verdict)
+        except QuantityError as fault:
+            return Foreseen(Rejected("UnexpectedAdmissionError", str(fault)))
+
+    def _own(self, left: frozenset[str]) -> Callable[[], Foreseen]:
+        """What the pod would have for itself, without the pods that have left. Raises QuantityError."""
+        known = self._known
+
+        @cache
+        def own() -> Foreseen:
+            search = DeviceSearch(known.devices.offers, _left(known.devices.book, left), self._pod)
             if known.rules is None:
                 return Foreseen(search.take_all(), devices=search.found())
             book = _left(known.shares, left)
             found, hints = assign_with_hints(known.machine, book, self._pod, known.rules, search)
-        except QuantityError as fault:
-            return Foreseen(Rejected("UnexpectedAdmissionError", str(fault)))
-        if isinstance(found, Rejected):
-            return Foreseen(found, hints=hints)
-        pool = shared_cpus(known.machine, known.rules, book | {"": found}) if known.rules.cpus is not None else None
-        return Foreseen(shares=found, pool=pool or frozenset(), devices=search.found())
+            if isinstance(found, Rejected):
+                return Foreseen(found, hints=hints)
+            has_cpus = known.rules.cpus is not None
+            pool = shared_cpus(known.machine, known.rules, book | {"": found}) if has_cpus else frozenset[int]()
+            return Foreseen(shares=found, pool=pool, devices=search.found())
+
+        return own
 
 
 def _left(book: FrozenMap[str, T], gone: Collection[str]) -> FrozenMap[str, T]:

@@ -99,6 +99,26 @@ def test_10_14_the_first_rule_that_says_no_is_the_reason() -> None:
     ]
 
 
+# (spec 10.14.1)
+@pytest.mark.parametrize(
+    ("desired", "node", "reason"),
+    [
+        (pod("app"), {"pressure": ALL}, "Evicted"),
+        (pod("app", os=PodOS(name="windows")), {}, "PodOSNotSupported"),
+        (pod(container("app", resources=ResourceRequirements(requests={"cpu": "2"}))), {}, "TopologyAffinityError"),
+        (pod("app"), {"shutting_down": True}, "TopologyAffinityError"),
+    ],
+)
+def test_10_14_what_a_pod_wants_for_itself_is_looked_for_before_room(
+    desired: Pod, node: dict[str, Any], reason: str
+) -> None:
+    snapshot = Snapshot(NODE, Book(KeptBook()), Abilities(), **node)
+    own = Rejected("TopologyAffinityError", "Resources cannot be allocated with Topology locality")
+    found = admit(desired, allocation_of(desired), snapshot, lambda: own)
+    assert isinstance(found, Rejected)
+    assert found.reason == reason
+
+
 # (spec 10.14.5)
 def test_10_14_labels_alone_may_be_stale() -> None:
     found = verdict(pod("app", node_selector={"disk": "ssd"}))

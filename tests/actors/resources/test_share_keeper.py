@@ -117,6 +117,14 @@ def test_a_refused_pod_leaves_nothing_and_is_told_a_kubelets_reason() -> None:
     assert scene.cpus("c") == [4, 5, 6, 7]
 
 
+def test_a_pod_larger_than_the_node_is_told_that_its_memory_cannot_be_pinned() -> None:
+    scene = ShareScene(**MEMORY)
+    refused = scene.ask(pinned("a", "1", "1000Gi"))[-1]
+    assert isinstance(refused, PodRejected)
+    assert refused.reason == "UnexpectedAdmissionError"
+    assert refused.message.startswith("Allocate failed due to [memorymanager]")
+
+
 def test_what_a_pod_had_comes_back_when_it_has_ended_and_the_others_hear_of_the_pool() -> None:
     scene = ShareScene()
     shared = Pod(

@@ -4,8 +4,8 @@
 
 Each agent starts several times in turn, on the simulated runtime and one API server. The first start is not counted:
 it writes the byte code, as an installation does. "Without byte code" is an agent whose modules nobody has compiled, in
-a directory that cannot be written to. CPU is that of the agent when its node is Ready. A kubelet needs a real API
-server.
+a directory that cannot be written to; it starts at once as the process that an agent becomes. CPU is that of the agent
+when its node is Ready. A kubelet needs a real API server.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import argparse
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import urllib.request
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
 
@@ -32,6 +34,7 @@ from runtime.api.lines import api_lines
 from runtime.io.event_loop import LoopThread
 from tests.ports import free_ports
 
+PROCESS = Path(__file__).parents[1] / "actorlet" / "_process.py"
 ROUNDS = 7
 POLL_S = 0.005
 
@@ -111,9 +114,22 @@ def main() -> None:
     with ExitStack() as after:
         beside = IN_MEMORY if os.path.isdir(IN_MEMORY) else None
         place = after.enter_context(tempfile.TemporaryDirectory(prefix="actorlet-start-", dir=beside))
-        code = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{place}/code"}
-        none = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": f"{place}/none"}
-        agents = [Agent("actorlet", OWN, code), Agent("actorlet without byte code", OWN, none)]
+        # An agent takes no variable of Python along when it becomes an isolated process.
+        become = (
+            sys.executable,
+            "-s",
+            "-P",
+            "-B",
+            "-X",
+            f"pycache_prefix={place}/none",
+            str(PROCESS),
+            "cli.main",
+            "run",
+        )
+        agents = [
+            Agent("actorlet", OWN, {"PYTHONDONTWRITEBYTECODE": ""}),
+            Agent("actorlet without byte code", become, {"PYTHONMALLOC": "malloc"}),
+        ]
         if options.kubelet:
             agents.append(Agent("kubelet", (options.kubelet,), {}))
         kubeconfig = options.kubeconfig or f"{place}/kubeconfig"

@@ -4,7 +4,7 @@ After its first end a container starts again at once (spec 3.6). Each further en
 300 s), counted from the end of the container. After a quiet time (600 s) the back-off begins anew. No table in memory
 holds the back-offs, so a restart of the agent loses none. Each container carries the delay of its successor as an
 annotation, and the runtime knows when it ended. A container of another agent carries none; its restart count stands for
-the number of failures. If the clock was set back, nobody waits longer than the delay from now.
+the number of failures. If the clock was set back by more than the delay since the end, the container starts at once.
 
 A container that this agent kills for a probe counts as upstream counts it: see `after_own_kill`.
 """
@@ -48,9 +48,10 @@ def back_off(
     ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
     if owed_ns == 0 or ran_ns > periods.reset_after_ns:
         return BackOffWait(0, 0, periods.initial_ns)
-    until_ns = min(last.finished_at_ns, wall_ns) + owed_ns
+    # An end in the future tells nothing about the time since. To wait from now on, at each look, would never end.
+    waits = abs(wall_ns - last.finished_at_ns) < owed_ns
     next_delay_ns = min(2 * owed_ns, periods.max_ns)
-    return BackOffWait(until_ns if until_ns > wall_ns else 0, owed_ns, next_delay_ns)
+    return BackOffWait(last.finished_at_ns + owed_ns if waits else 0, owed_ns, next_delay_ns)
 
 
 def after_own_kill(wait: BackOffWait, last: ObservedContainer, group: Sequence[ObservedContainer]) -> BackOffWait:

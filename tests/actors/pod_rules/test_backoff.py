@@ -78,9 +78,13 @@ def test_the_wait_counts_from_the_end_of_the_container() -> None:
     assert back_off(WEB, last, PERIODS, NOW_NS + 6 * SECOND_NS).until_ns == 0
 
 
-def test_a_clock_set_back_never_lengthens_the_back_off() -> None:
-    last = seen("web", EXITED, 1, 1, ended_ns=NOW_NS + 9_000 * SECOND_NS, back_off_ns=10 * SECOND_NS)
-    assert back_off(WEB, last, PERIODS, NOW_NS).until_ns == NOW_NS + 10 * SECOND_NS
+@pytest.mark.parametrize(("back_s", "waits_s"), [(4, 14), (9, 19), (10, 0), (9_000, 0)])
+def test_a_clock_set_back_after_the_end_lets_no_look_put_the_start_off(back_s: int, waits_s: int) -> None:
+    """All looks before the start name the same time: none counts the wait anew."""
+    last = seen("web", EXITED, 1, 1, ended_ns=NOW_NS + back_s * SECOND_NS, back_off_ns=10 * SECOND_NS)
+    looks = [back_off(WEB, last, PERIODS, NOW_NS + passed * SECOND_NS).until_ns for passed in range(waits_s or 1)]
+    assert set(looks) == {NOW_NS + waits_s * SECOND_NS if waits_s else 0}
+    assert back_off(WEB, last, PERIODS, NOW_NS + waits_s * SECOND_NS).until_ns == 0
 
 
 # (spec 3.5.2)

@@ -38,6 +38,17 @@ BOOT_S = 600.0
 ORDER_S = 600.0
 """Limits, for a machine whose host is busy. Nothing is judged by them."""
 _KILL_GRACE_S = 60.0
+_WRONG_CLOCK = """[Unit]
+DefaultDependencies=no
+Before=sysinit.target
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'date -s @$(( $(date +%%s) + {seconds} ))'
+
+[Install]
+WantedBy=sysinit.target
+"""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\r\x07]")
 
 
@@ -233,11 +244,13 @@ class Machine:
     def until(self, condition: str, what: str, limit_s: float = 240.0, pause_s: float = 0.5) -> None:
         """Return once a script succeeds. It is tried inside, with pauses.
 
-        A look that took long is followed by a longer pause: looks take a quarter of the machine's CPU at most.
+        A look that took long is followed by a longer pause: looks take a quarter of the machine's CPU at most. No
+        pause is longer than half a minute.
         """
         loop = (
             f"end=$((SECONDS + {int(limit_s)})); while began=$SECONDS; ! {{ {condition}\n}} >/dev/null 2>&1; do "
-            f"[ $SECONDS -lt $end ] || exit 9; sleep {pause_s:g} $((3 * (SECONDS - began))); done"
+            "[ $SECONDS -lt $end ] || exit 9; took=$((SECONDS - began)); "
+            f"sleep {pause_s:g} $((took < 10 ? 3 * took : 30)); done"
         )
         done = self.tried(loop, limit_s=limit_s * 2 + 60)
         if done.status != 0:
@@ -248,6 +261,11 @@ class Machine:
     def move_clock(self, seconds: int) -> None:
         """Set the clock forward, or back."""
         self.run(f"date -s @$(( $(date +%s) + {seconds} ))")
+
+    def boot_with_clock(self, seconds: int) -> None:
+        """From the next boot on it starts with a clock that is so far ahead, or behind."""
+        self.put("/etc/systemd/system/wrong-clock.service", _WRONG_CLOCK.format(seconds=seconds))
+        self.run("systemctl daemon-reload; systemctl enable wrong-clock; sync")
 
     def fill_disk(self, directory: str = "/", leave: str = "0") -> str:
         """Take all space that root may take, but `leave`; the path of the file that takes it."""

@@ -1,4 +1,4 @@
-"""The root file system of the machines: Debian 13, made once by mmdebstrap.
+"""The root file system of the machines: Debian 13, or another release, made once by mmdebstrap.
 
 It is kept outside the repository.
 
@@ -30,11 +30,12 @@ from tests.real import images
 TREE = Path(__file__).parents[2]
 GUEST = Path(__file__).parent / "guest"
 LOCK = TREE / "deploy" / "requirements.lock"
-RELEASE = "trixie"
+RELEASE = os.environ.get("ACTORLET_MACHINE_RELEASE") or "trixie"
+"""Of the guest: bookworm has containerd 1.6 and Python 3.11, trixie 1.7 and 3.13, forky containerd 2."""
 MIRROR = os.environ.get("ACTORLET_MACHINE_MIRROR") or "http://deb.debian.org/debian"
 CACHE = Path(os.environ.get("ACTORLET_MACHINE_CACHE") or Path.home() / ".cache" / "actorlet" / "machine")
 PREPARED = "/opt/prepared"
-PYTHON = "3.13"
+PYTHON = "3.11" if RELEASE == "bookworm" else "3.13"
 _FORMAT = 2
 """Raised when this module makes something else of the same parts."""
 _UML_MODULES = Path("/usr/lib/uml/modules")
@@ -212,6 +213,8 @@ def _furnish(tree: Path) -> None:
     (etc / "cni/net.d").mkdir(parents=True, exist_ok=True)
     shutil.copy(GUEST / "network.conflist", etc / "cni/net.d/10-pods.conflist")
     shutil.copy(GUEST / "orders.service", etc / "systemd/system")
+    (etc / "systemd/system.conf.d").mkdir(exist_ok=True)
+    shutil.copy(GUEST / "system.conf", etc / "systemd/system.conf.d/limits.conf")
     (tree / "usr/local/lib").mkdir(parents=True, exist_ok=True)
     shutil.copy(GUEST / "orders.py", tree / "usr/local/lib/orders.py")
     (tree / "var/log/journal").mkdir(parents=True, exist_ok=True)  # so that it outlives a power cut

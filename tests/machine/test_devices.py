@@ -7,6 +7,7 @@ goes the same way. `ACTORLET_MACHINE_DEVICE_PODS` is the number of pods of a reb
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.machine.conftest import KIND
 from tests.machine.kubelet import PROGRAM, KubeletAlone
 from tests.machine.machine import Machine, machine
 from tests.machine.root import Root
+from tests.machine.whole_node import started_once_more
 from tests.real.pods import STAY, container, pod
 
 PODS = int(os.environ.get("ACTORLET_MACHINE_DEVICE_PODS") or 3)
@@ -96,30 +98,41 @@ def test_device_pods_wait_for_a_late_plugin_after_a_reboot(agent: AgentAlone) ->
     one = agent.machine
     serve_devices(one, "nodes", PODS)
     start_plugin(one)
-    plain, having = (tuple(f"{kind}{number}" for number in range(PODS)) for kind in ("plain", "having"))
-    agent.drop(*map(pod, plain))
-    agent.await_running(*plain, limit_s=LIMIT_S)
-    reboot(one)
-    agent.await_running(*plain, limit_s=LIMIT_S)
-    took_plain_s = uptime_s(one) - float(one.run(f"{READY_AT.format(unit=agent.unit)}")) / 1e6
-    agent.withdraw(*plain)
-    agent.await_running(limit_s=LIMIT_S)
+    is_kubelet = isinstance(agent, KubeletAlone)
+    took_plain_s = 0.0 if is_kubelet else plain_pods_take_s(agent)
+    having = tuple(f"having{number}" for number in range(PODS))
     agent.drop(*(pod(name, container(**ONE)) for name in having))
     agent.await_running(*having, limit_s=LIMIT_S)
+    before = agent.restarts()
     serve_devices(one, "nodes", PODS, delay_s=LATE_S)
     reboot(one)
     one.until("test -s /run/registered", "the plugin registers", 600)
     came_s = float(one.read("/run/registered"))
-    if isinstance(agent, KubeletAlone):
+    if is_kubelet:
         one.run("sleep 60")
-        phases = {name: each["status"]["phase"] for name, each in agent.pods().items()}
-        print(f"\na kubelet, {PODS} device pods and a plugin that comes late: {phases}")
+        phases = Counter(each["status"]["phase"] for each in agent.pods().values())
+        print(f"\na kubelet, {PODS} device pods and a plugin that comes late: {dict(phases)}")
         return
     agent.await_running(*having, limit_s=LIMIT_S)
     took_s = uptime_s(one) - came_s
     print(f"\n{PODS} pods: plain ones {took_plain_s:.0f} s after the agent is ready")
-    print(f"with devices {took_s:.0f} s after their plugin has come")
-    assert agent.restarts() == dict.fromkeys(having, 1)
+    print(f"with devices {took_s:.0f} s after their plugin has come: {took_s / took_plain_s:.2f} times")
+    started_once_more(agent, before)
+
+
+def plain_pods_take_s(agent: AgentAlone) -> float:
+    """From the agent's being ready after a reboot until as many pods without devices run."""
+    one, plain = agent.machine, tuple(f"plain{number}" for number in range(PODS))
+    agent.drop(*map(pod, plain))
+    agent.await_running(*plain, limit_s=LIMIT_S)
+    before = agent.restarts()
+    reboot(one)
+    agent.await_running(*plain, limit_s=LIMIT_S)
+    started_once_more(agent, before)
+    took_s = uptime_s(one) - float(one.run(READY_AT.format(unit=agent.unit))) / 1e6
+    agent.withdraw(*plain)
+    agent.await_running(limit_s=LIMIT_S)
+    return took_s
 
 
 READY_AT = "systemctl show {unit} -p ActiveEnterTimestampMonotonic --value"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from tests.machine.alone import STATE, AgentAlone
 from tests.machine.machine import Machine
 
 INSIDE = Path(__file__).parent / "inside"
+_POD = re.compile(r"pod default/(.+?)(?:-machine-1)?: StartContainer: ")
 SETTLED_S = 1200.0
 """A limit for a machine whose host is busy; nothing is judged by it."""
 
@@ -57,6 +61,29 @@ def await_well(agent: AgentAlone, limit_s: float = SETTLED_S) -> Look:
         told = [f"not within {limit_s:g} s: {seen.wrong}", *(explained(agent, name) for name in seen.pods)]
         raise AssertionError("\n".join([*told, agent.machine.journal(agent.unit)[-15000:]]))
     return seen
+
+
+def started_once_more(agent: AgentAlone, before: Mapping[str, int]) -> None:
+    """Each of these pods has been started again once in this boot.
+
+    Raises AssertionError with what the agent tells.
+
+    `before`: the restarts that it showed earlier. A start that failed in the runtime counts as one, too: on a busy
+    machine a shim of containerd takes longer than containerd waits for it.
+    """
+    after, failed = agent.restarts(), failed_starts(agent)
+    more = {name: after.get(name, -1) - number for name, number in before.items()}
+    odd = {name: number for name, number in more.items() if not 1 <= number <= 1 + failed[name]}
+    if odd:
+        name = next(iter(odd))
+        find = f"journalctl --no-pager -o short-monotonic -u {agent.unit} | grep -w {name} | tail -n 60"
+        raise AssertionError(f"restarts, not 1: {odd}; of {name}:\n{explained(agent, name)}\n{agent.machine.run(find)}")
+
+
+def failed_starts(agent: AgentAlone) -> Counter[str]:
+    """How often in this boot the runtime could not start a container of each pod."""
+    found = agent.machine.run(f"journalctl --no-pager -b -o cat -u {agent.unit} | grep ' StartContainer: '; true")
+    return Counter(_POD.findall(found))
 
 
 def state_files(agent: AgentAlone) -> list[str]:

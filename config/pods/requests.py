@@ -160,6 +160,8 @@ class HostPorts(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, ports: tuple[Port, ...]) -> HostPorts:
+        if not ports:
+            return NO_HOST_PORTS
         number = itemgetter(1, 2)
         everywhere = (port for port in ports if port[0] in ANY_ADDRESS)
         return cls(frozenset(ports), frozenset(map(number, ports)), frozenset(map(number, everywhere)))
@@ -171,6 +173,9 @@ class HostPorts(msgspec.Struct, frozen=True):
             and self.everywhere.isdisjoint(other.numbers)
             and self.exact.isdisjoint(other.exact)
         )
+
+
+NO_HOST_PORTS = HostPorts()
 
 
 @once_per_spec

@@ -30,6 +30,8 @@ from simulation.apiserver.strategies.strategy import Strategy, cannot_handle
 
 DEFAULT_GRACE_S = 30
 CONDITIONS_BYTES = 256 * KIB
+CONDITION_BYTES = 1200
+"""What a condition takes in memory, besides its texts. To count it takes longer than to make it."""
 _TERMINAL = ("Succeeded", "Failed")
 _OF_STATIC_PODS = {
     "ephemeralcontainers": forbidden_field("[]", "static pods do not support ephemeral containers"),
@@ -136,7 +138,7 @@ def _shared_condition(condition: Json) -> Json:
         key = tuple(condition.items())
         return _conditions[key]
     except KeyError:
-        return _conditions.keep(key, condition)
+        return _conditions.keep(key, condition, CONDITION_BYTES + sum(map(len, condition.values())))
     except (AttributeError, TypeError):  # a fault, which is found later
         return condition
 

@@ -15,6 +15,7 @@ from runtime.cgroups.local import LocalCgroups, processes_in
 from runtime.cgroups.names import SYSTEMD, words_of
 from runtime.cgroups.systemd import SystemdCgroups
 from runtime.cgroups.systemd_units import SystemdUnits
+from runtime.files.directories import make_directories
 
 PASSES = 11
 """How often to list and move processes: a process may fork meanwhile, into the old cgroup (spec 10.6)."""
@@ -40,7 +41,20 @@ class LocalCgroupTree:
         return files
 
     def enter(self, path: str) -> tuple[str, ...]:
-        return self._made(path) or self._move(path, os.getpid())
+        own = os.getpid()
+        return self._made(path) or self._move(path, own, self._tops()) or self._enter_of_systemd(path, own)
+
+    def _enter_of_systemd(self, path: str, pid: int) -> tuple[str, ...]:
+        """On v1, tools look in the hierarchy of systemd for the cgroup of a process. It limits nothing."""
+        top = os.path.join(self._root, "systemd")
+        if self._version == 2 or not os.path.isdir(top):
+            return ()
+        here = os.path.join(top, path.strip("/"))
+        try:
+            make_directories(here, 0o755)
+        except OSError as failure:
+            return (f"{here} cannot be made: {failure.strerror}",)
+        return self._move(path, pid, [top])
 
     def cpu_sets(self, path: str) -> tuple[tuple[str, str], ...]:
         return LocalCgroups(self._root, self._version).cpu_sets(path)
@@ -51,7 +65,7 @@ class LocalCgroupTree:
             return problems
         for _ in range(PASSES):
             pids = [pid for pid in processes_in(self._tops()[0]) if pid > 1 and self._is_of_users(pid)]
-            problems = tuple(problem for pid in pids for problem in self._move(path, pid))
+            problems = tuple(problem for pid in pids for problem in self._move(path, pid, self._tops()))
             if not pids or problems:
                 return problems
         return (f"processes of the root keep coming while they are moved to {path}",)
@@ -69,9 +83,9 @@ class LocalCgroupTree:
         found = (os.path.join(self._root, each) for each in ("memory", "cpu", "cpuacct", "pids"))
         return [each for each in found if os.path.isdir(each)]
 
-    def _move(self, path: str, pid: int) -> tuple[str, ...]:
+    def _move(self, path: str, pid: int, tops: list[str]) -> tuple[str, ...]:
         problems = []
-        for top in self._tops():
+        for top in tops:
             file = os.path.join(top, path.strip("/"), "cgroup.procs")
             try:
                 with open(file, "a", encoding="ascii") as control:

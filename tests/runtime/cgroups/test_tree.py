@@ -35,6 +35,16 @@ def test_this_process_moves_into_its_cgroup_in_every_hierarchy_but_that_of_cpuse
     assert all((tmp_path / each).read_text() == f"{os.getpid()}\n" for each in found)
 
 
+def test_on_v1_this_process_is_where_tools_look_for_it_in_the_hierarchy_of_systemd(tmp_path: Path) -> None:
+    tree = machine(tmp_path, 1)
+    (tmp_path / "systemd").mkdir()
+    (tmp_path / "systemd" / "cgroup.procs").write_text("1\n2\n30\n40\n")
+    assert tree.enter("/system.slice/agent") == ()
+    assert (tmp_path / "systemd/system.slice/agent/cgroup.procs").read_text() == f"{os.getpid()}\n"
+    tree.gather("/system")
+    assert not (tmp_path / "systemd/system").exists(), "the processes of units stay where systemd looks for them"
+
+
 @pytest.mark.parametrize("version", [1, 2])
 # (spec 10.6.1)
 def test_processes_of_users_are_moved_from_the_root_but_for_the_first_and_those_of_the_kernel(

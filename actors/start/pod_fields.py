@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from actors.model.refusal import ContainerRefusedError
 from config.objects import Container, Pod, PodSpec, ResourceFieldSelector
 from config.pods.once_per_spec import once_per_spec
+from config.pods.requests import HUGE_PAGES
 from config.values.quantity import parse_quantity
 
 _KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
@@ -74,21 +75,25 @@ def resource_value(
 ) -> str:
     """A limit or request of `container`, or of the one that the selector names, in units of its divisor.
 
-    An unset limit falls back to that of the pod, then to the node's (`allocatable`, quantities by resource).
+    An unset limit falls back to that of the pod, then to the node's (`allocatable`, quantities by resource). An unset
+    one of huge pages is 0: a container has only those that it asks for.
     """
     kind, _, resource = selector.resource.partition(".")
     owner = _owner(pod, container, selector.container_name or "", path)
     resources = owner.resources
-    if kind == "limits":
+    if kind == "limits" and resource.startswith(HUGE_PAGES):
+        amount = (resources.limits.get(resource) if resources is not None else None) or "0"
+    elif kind == "limits":
         together = pod.spec.resources.limits if pod.spec.resources is not None else _NO_AMOUNTS
         own = resources.limits if resources is not None else _NO_AMOUNTS
         amounts = (own.get(resource), together.get(resource), allocatable.get(resource))
         # A limit of zero means no limit.
-        amount = next((each for each in amounts if each and parse_quantity(each).nanos), None)
-        if amount is None:
+        found = next((each for each in amounts if each and parse_quantity(each).nanos), None)
+        if found is None:
             raise ContainerRefusedError(
                 f"{path}.resource", f"no limit of {resource} is set, and the node's is not known"
             )
+        amount = found
     elif kind == "requests":
         amount = (resources.requests.get(resource) if resources is not None else None) or "0"
     else:

@@ -19,7 +19,11 @@ POD = Pod(
         init_containers=(Container(name="first"),),
         containers=(
             Container(
-                name="c", resources=ResourceRequirements(limits={"cpu": "1500m"}, requests={"memory": "1000001"})
+                name="c",
+                resources=ResourceRequirements(
+                    limits={"cpu": "1500m", "hugepages-2Mi": "4Mi"},
+                    requests={"memory": "1000001", "hugepages-2Mi": "4Mi"},
+                ),
             ),
         ),
     ),
@@ -90,6 +94,10 @@ def test_no_labels_are_an_empty_file():
         ("requests.memory", "c", "1k", "1001"),
         ("requests.memory", "first", None, "0"),
         ("requests.cpu", "c", "0", "0"),
+        ("limits.hugepages-2Mi", "c", "1Mi", "4"),
+        ("requests.hugepages-2Mi", "c", "1Mi", "4"),
+        ("limits.hugepages-2Mi", "first", None, "0"),
+        ("limits.hugepages-1Gi", "c", None, "0"),
     ],
 )
 # (spec 13.3.2)
@@ -97,7 +105,10 @@ def test_an_amount_is_rounded_up_in_units_of_its_divisor(
     resource: str, container: str, divisor: str | None, expected: str
 ):
     selector = ResourceFieldSelector(container_name=container, resource=resource, divisor=divisor)
-    assert resource_value(POD, None, selector, "$.x", {"cpu": "4", "ephemeral-storage": "100"}) == expected
+    assert (
+        resource_value(POD, None, selector, "$.x", {"cpu": "4", "ephemeral-storage": "100", "hugepages-2Mi": "1Gi"})
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +117,7 @@ def test_an_amount_is_rounded_up_in_units_of_its_divisor(
         (ResourceFieldSelector(container_name="nobody", resource="limits.cpu"), "$.x.containerName"),
         (ResourceFieldSelector(resource="limits.cpu"), "$.x.containerName"),
         (ResourceFieldSelector(container_name="c", resource="cpu"), "$.x.resource"),
-        (ResourceFieldSelector(container_name="c", resource="limits.hugepages-2Mi"), "$.x.resource"),
+        (ResourceFieldSelector(container_name="c", resource="limits.ephemeral-storage"), "$.x.resource"),
     ],
 )
 def test_an_invalid_resource_field_is_refused_with_its_place(selector: ResourceFieldSelector, path: str):

@@ -3,7 +3,7 @@
 Uids become the names of their objects, moments and addresses one word, generated names their beginning with a
 number. Of a pod stay its phase and whether it is Ready: where it runs, and its restarts, are the business of nodes.
 Conditions and ports come in the order of their types and names: writers put what has changed at the end, or take that
-of a map in Go. References to objects lose their resourceVersion.
+of a map in Go. References to objects lose their resourceVersion. An annotation that tells a moment goes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _OF_SERVER = (
     *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "generateName"),
     *("deletionTimestamp", "deletionGracePeriodSeconds", "name", "namespace"),
 )
+_OF_MOMENTS = frozenset({"endpoints.kubernetes.io/last-change-trigger-time"})
+"""Annotations that tell when another object changed; they come and go with the order of changes."""
 _KEYS = {"conditions": "type", "ports": "name"}
 """List -> the field of its items by which they are sorted."""
 _TOKEN_VOLUME = "kube-api-access-"
@@ -68,6 +70,9 @@ def _shown(resource: str, value: Json, words: Mapping[str, str]) -> Json:
     metadata = value["metadata"]
     shown = {name: part for name, part in value.items() if name not in ("metadata", "apiVersion", "kind")}
     kept = {name: part for name, part in metadata.items() if name not in _OF_SERVER}
+    notes = {name: text for name, text in (kept.pop("annotations", None) or {}).items() if name not in _OF_MOMENTS}
+    if notes:
+        kept["annotations"] = notes
     if metadata.get("deletionTimestamp"):
         kept["terminating"] = True
     if resource == "pods":

@@ -50,6 +50,13 @@ def test_of_a_pod_stay_its_phase_and_whether_it_is_ready() -> None:
     assert state["configmaps default/notes"]["data"] == {"address": "<an address of a pod>", "node": "<a node>"}
 
 
+def test_when_the_endpoints_of_a_service_changed_is_no_difference() -> None:
+    moment = {"endpoints.kubernetes.io/last-change-trigger-time": "2026-01-01T00:00:02Z"}
+    for before, after in (({"team": "a"}, {"annotations": {"team": "a"}}), ({}, {})):
+        state = state_of([("endpoints", thing("web", metadata={"annotations": {**moment, **before}}))])
+        assert state["endpoints default/web"]["metadata"] == after
+
+
 def test_an_object_that_is_terminating_says_so() -> None:
     state = state_of([("configmaps", thing("notes", metadata={"deletionTimestamp": "2026-01-01T00:00:02Z"}))])
     assert state["configmaps default/notes"]["metadata"] == {"terminating": True}

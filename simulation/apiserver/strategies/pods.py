@@ -138,7 +138,8 @@ def _shared_condition(condition: Json) -> Json:
         key = tuple(condition.items())
         return _conditions[key]
     except KeyError:
-        return _conditions.keep(key, condition, CONDITION_BYTES + sum(map(len, condition.values())))
+        texts_bytes = sum(len(text) for text in condition.values() if isinstance(text, str))
+        return _conditions.keep(key, condition, CONDITION_BYTES + texts_bytes)
     except (AttributeError, TypeError):  # a fault, which is found later
         return condition
 

@@ -47,15 +47,19 @@ class _Header(msgspec.Struct):
     version: int = VERSION
 
 
-def read_state(path: str, decode: Callable[[bytes], T], limit_bytes: int = LIMIT_BYTES, *, aside: str = "") -> T | None:
+def read_state(
+    path: str, decode: Callable[[bytes], T], limit_bytes: int = LIMIT_BYTES, *, aside: str = "", lasting: bool = True
+) -> T | None:
     """Read a state file; None when there is no file.
 
     Raises UnreadableStateError, and OSError for a disk error.
 
-    `aside`: the path to which an unreadable file is moved; empty: `<name>.unreadable` beside it.
+    `aside`: the path to which an unreadable file is moved; empty: `<name>.unreadable` beside it. `lasting`: as it was
+    written. A power cut leaves an empty file of one that was not to last: then it is none.
     """
     try:
-        return decoded(_content(path, limit_bytes), decode)
+        content = _content(path, limit_bytes)
+        return None if not content and not lasting else decoded(content, decode)
     except FileNotFoundError:
         return None
     except ValueError as fault:

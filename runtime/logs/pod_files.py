@@ -79,7 +79,7 @@ class PodFiles(Protocol):
         """The text of a file of the node, such as /etc/resolv.conf. Raises OSError, also where it is larger."""
 
     def read_record(self, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
-        """Read a state file of the agent (`runtime.files.state_file`); None if there is none.
+        """Read what `write_record` wrote; None if there is none, or a power cut has emptied it.
 
         Raises OSError, and UnreadableStateError for an unusable file, which is moved aside.
         """
@@ -87,7 +87,7 @@ class PodFiles(Protocol):
     def write_record(self, path: str, text: str) -> None:
         """Give a state file of the agent that text (0600), all of it or nothing; its directory is there.
 
-        OSError.
+        It may be gone after a power cut (`runtime.files.state_file`). Raises OSError.
         """
 
 
@@ -165,7 +165,7 @@ class LocalPodFiles:
         return data.decode("utf-8", "replace")
 
     def read_record(self, path: str, decode: Callable[[bytes], T], limit_bytes: int) -> T | None:
-        return read_state(path, decode, limit_bytes)
+        return read_state(path, decode, limit_bytes, lasting=False)
 
     def write_record(self, path: str, text: str) -> None:
         write_state(path, text.encode(), lasting=False)  # the record is useless after a reboot

@@ -66,6 +66,15 @@ def test_an_unreadable_state_file_is_moved_aside_and_named(file: Path, content: 
     assert read_state(str(file), kept_in) is None, "the next read finds no file"
 
 
+def test_what_was_not_to_last_is_gone_where_a_power_cut_has_emptied_it(file: Path):
+    file.touch()
+    assert read_state(str(file), kept_in, lasting=False) is None
+    assert os.listdir(file.parent) == [file.name]
+    file.write_bytes(b"torn")
+    with pytest.raises(UnreadableStateError):
+        read_state(str(file), kept_in, lasting=False)
+
+
 def _link(path: Path) -> None:
     path.symlink_to("/etc/passwd")
 

@@ -12,6 +12,7 @@ import enum
 
 import msgspec
 
+from actors.cluster.moments import Moment
 from actors.cluster.trust_rules import anchors_in, as_pem
 from actors.messages.references import CredentialBundle
 from config.objects import ObjectMeta, Pod, PodCertificateProjection, PodCertificateRequest, PodCertificateRequestSpec
@@ -39,18 +40,22 @@ class CertificateVerdict(enum.Enum):
 
 
 class Issued(msgspec.Struct, frozen=True):
-    """A certificate in use. Times are ns since 1970."""
+    """A certificate in use. Its age counts from its request, by the clocks of this node."""
 
     bundle: CredentialBundle
+    asked: Moment
     refresh_ns: int
+    """The age at which its renewal is due."""
     expires_ns: int
+    """The age at which it expires."""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A request under way: its name, its key, and when it counts as deleted if it cannot be seen."""
+    """A request under way. `abandon_ns`: when it counts as deleted if it cannot be seen, monotonic."""
 
     name: str
     key: PodKey
+    made: Moment
     abandon_ns: int
 
 
@@ -77,8 +82,11 @@ def verdict_of(request: PodCertificateRequest) -> Verdict:
     return Verdict(CertificateVerdict.WAITS)
 
 
-def issued_by(request: PodCertificateRequest, key: PodKey, jitter_ns: int) -> Issued | None:
-    """The certificate of an issued request; None when times or certificates are missing."""
+def issued_by(request: PodCertificateRequest, asked: Asked, jitter_ns: int) -> Issued | None:
+    """The certificate of an issued request; None when times or certificates are missing.
+
+    Its times and the creation of the request are by the clock of the API server.
+    """
     status = request.status
     if status is None:
         return None
@@ -86,7 +94,10 @@ def issued_by(request: PodCertificateRequest, key: PodKey, jitter_ns: int) -> Is
     refresh_ns, expires_ns = ns_of(status.begin_refresh_at), ns_of(status.not_after)
     if not chain or refresh_ns is None or expires_ns is None:
         return None
-    return Issued(CredentialBundle(key.private, chain), refresh_ns + jitter_ns, expires_ns)
+    made_ns = ns_of(request.metadata.creation_timestamp)
+    made_ns = asked.made.wall_ns if made_ns is None else made_ns
+    bundle = CredentialBundle(asked.key.private, chain)
+    return Issued(bundle, asked.made, refresh_ns - made_ns + jitter_ns, expires_ns - made_ns)
 
 
 def refusal_of(verdict: Verdict) -> str:
@@ -128,15 +139,16 @@ def request_for(
     )
 
 
-def state_of(issued: Issued | None, refused: CertificateVerdict | None, wall_ns: int) -> str:
+def state_of(issued: Issued | None, refused: CertificateVerdict | None, moment: Moment) -> str:
     """The state as metrics name it. `refused`: how the last request ended for good, or None."""
     if refused is not None:
         return refused.value
     if issued is None:
         return "not_yet_issued"
-    if wall_ns > issued.expires_ns:
+    age_ns = moment.since_ns(issued.asked)
+    if age_ns > issued.expires_ns:
         return "expired"
-    return "overdue_for_refresh" if wall_ns > issued.refresh_ns + OVERDUE_NS else "fresh"
+    return "overdue_for_refresh" if age_ns > issued.refresh_ns + OVERDUE_NS else "fresh"
 
 
 def pause_ns(failures: int) -> int:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from actors.cluster.certificate_records import AskAgain, HeldProjection, LookAtAll, ProjectionKey, StepEnded
 from actors.cluster.fair_turns import NODE, FairTurns
 from actors.cluster.list_watch import Follower
+from actors.cluster.moments import Moment
 from actors.cluster.pod_certificate_rules import (
     ABANDONED_NS,
     JITTER_NS,
@@ -192,7 +193,7 @@ class PodCertificatesActor(Follower):
                 yield
 
     def _count(self, held: HeldProjection) -> None:
-        labels = (held.projection.signer_name, state_of(held.issued, held.verdict, self.wall_ns()))
+        labels = (held.projection.signer_name, state_of(held.issued, held.verdict, self._moment()))
         if labels != held.counted:
             self._uncount(held)
             held.counted = labels
@@ -220,28 +221,29 @@ class PodCertificatesActor(Follower):
     def _go_on(self, key: ProjectionKey, held: HeldProjection) -> None:
         if held.refused or held.flight:
             return
-        wall_ns = self.wall_ns()
-        self._tell_of_age(held, wall_ns)
+        moment = self._moment()
+        self._tell_of_age(held, moment)
         if held.asked is not None:
             found = self._seen.get((held.pod.metadata.namespace, held.asked.name))
             if found is not None:
                 self._decide(held, held.asked, found)
                 return
-            if wall_ns < held.asked.abandon_ns:
+            if moment.now_ns < held.asked.abandon_ns:
                 return
             self._forget_request(held)  # somebody has deleted it
-        is_due = held.issued is None or wall_ns >= held.issued.refresh_ns
-        if is_due and wall_ns >= held.retry_ns and self._node.uid:
+        is_due = held.issued is None or moment.since_ns(held.issued.asked) >= held.issued.refresh_ns
+        if is_due and moment.now_ns >= held.retry_ns and self._node.uid:
             self._ask(key, held)
 
-    def _tell_of_age(self, held: HeldProjection, wall_ns: int) -> None:
+    def _tell_of_age(self, held: HeldProjection, moment: Moment) -> None:
         if held.issued is None:
             return
-        for reason, at_ns, text in (
+        age_ns = moment.since_ns(held.issued.asked)
+        for reason, most_ns, text in (
             (OVERDUE, held.issued.refresh_ns + OVERDUE_NS, "PodCertificate refresh overdue"),
             (EXPIRED, held.issued.expires_ns, "PodCertificate expired"),
         ):
-            if wall_ns > at_ns and reason not in held.said:
+            if age_ns > most_ns and reason not in held.said:
                 held.said = (*held.said, reason)
                 self._events.tell(pod_event(held.pod, "Warning", reason, text))
 
@@ -250,7 +252,7 @@ class PodCertificatesActor(Follower):
         if verdict.verdict is CertificateVerdict.WAITS:
             return
         if verdict.verdict is CertificateVerdict.ISSUED:
-            issued = issued_by(found, asked.key, self._jitter_ns())
+            issued = issued_by(found, asked, self._jitter_ns())
             if issued is None:
                 held.error = f"PodCertificateRequest {asked.name} was issued without a certificate or its times"
                 return
@@ -266,6 +268,9 @@ class PodCertificatesActor(Follower):
         if held.asked is not None:
             self._asked.pop((held.pod.metadata.namespace, held.asked.name), None)
             held.asked = None
+
+    def _moment(self) -> Moment:
+        return Moment(self.now_ns(), self.wall_ns())
 
     def _jitter_ns(self) -> int:
         return int(self.chance.random() * JITTER_NS)
@@ -330,8 +335,9 @@ class PodCertificatesActor(Follower):
                 self._call(message.key, held, create(POD_CERTIFICATE_REQUESTS, held.pod.metadata.namespace, document))
             case PodCertificateRequest():
                 assert held.key is not None, "the step before made it"
-                abandon_ns = self.wall_ns() + ABANDONED_NS + self._jitter_ns()
-                held.asked = Asked(value.metadata.name, held.key, abandon_ns)
+                moment = self._moment()
+                abandon_ns = moment.now_ns + ABANDONED_NS + self._jitter_ns()
+                held.asked = Asked(value.metadata.name, held.key, moment, abandon_ns)
                 self._asked[held.pod.metadata.namespace, held.asked.name] = message.key
                 held.flight, held.key, held.failures, held.error = 0, None, 0, ""
                 self._go_on(message.key, held)
@@ -347,7 +353,7 @@ class PodCertificatesActor(Follower):
             self.log.warning("no certificate can be asked for, for pod %s: %s", held.pod.metadata.name, error)
         held.error = error
         pause = pause_ns(held.failures)
-        held.retry_ns = self.wall_ns() + pause
+        held.retry_ns = self.now_ns() + pause
         self.after(pause, AskAgain(key), key=key)
 
     # --- following --------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ import msgspec
 
 from actors.cluster.fair_calls import FairCalls
 from actors.cluster.fair_turns import NODE
+from actors.cluster.moments import Moment
 from actors.cluster.pod_jobs import PodJobs
 from actors.cluster.token_rules import Token, back_off_ns, use_ns
 from actors.kernel import Actor, ActorRef, Message, Pending, SoleMessage, handles, outcome_of, part
@@ -125,12 +126,12 @@ class TokenActor(Actor):
         if held is None:
             held = tokens[key] = _Held()
             self._sweep_later()
-        now_ns, wall_ns = self.now_ns(), self.wall_ns()
-        if held.token is not None and held.token.fresh_for_ns(now_ns, wall_ns) > 0:
+        moment = self._moment()
+        if held.token is not None and held.token.fresh_for_ns(moment) > 0:
             self._issue(message, held)
         elif held.flight:
             held.waiting[message.reader.path, message.tag] = message
-        elif now_ns < held.retry_ns:
+        elif moment.now_ns < held.retry_ns:
             self._answer_without_new(message, held)
         else:
             held.waiting[message.reader.path, message.tag] = message
@@ -147,11 +148,11 @@ class TokenActor(Actor):
             bound_object_ref=bound,
         )
         call = create(SERVICE_ACCOUNTS, meta.namespace, TokenRequest(spec=spec), name=key.account, subresource="token")
-        draw, asked = self.chance.random(), (self.now_ns(), self.wall_ns())
+        draw, asked = self.chance.random(), self._moment()
         self._calls.begin(
             key.uid,
             call,
-            lambda done: _arrived(key, flight, done, draw, *asked),
+            lambda done: _arrived(key, flight, done, draw, asked),
             timeout_ns=ALONE_LIMIT_NS if self._omits else REQUEST_LIMIT_NS,
             urgent=is_critical(message.pod),
         )
@@ -187,20 +188,23 @@ class TokenActor(Actor):
             yield
 
     def _issue(self, message: RequestToken, held: _Held) -> None:
-        token, now_ns, wall_ns = held.token, self.now_ns(), self.wall_ns()
+        token, moment = held.token, self._moment()
         assert token is not None, "the caller has a token"
         # An old token that stands in for a failed request: the reader asks again when the back-off is over.
-        pause_ns = max(token.fresh_for_ns(now_ns, wall_ns), held.retry_ns - now_ns, 0)
-        message.reader.tell(TokenIssued(message.tag, token.text, token.expires_ns, wall_ns + pause_ns))
+        pause_ns = max(token.fresh_for_ns(moment), held.retry_ns - moment.now_ns, 0)
+        message.reader.tell(TokenIssued(message.tag, token.text, token.expires_ns, moment.wall_ns + pause_ns))
 
     def _answer_without_new(self, message: RequestToken, held: _Held) -> None:
-        now_ns, wall_ns = self.now_ns(), self.wall_ns()
-        if held.token is not None and held.token.is_valid(now_ns, wall_ns):
+        moment = self._moment()
+        if held.token is not None and held.token.is_valid(moment):
             self._issue(message, held)
         else:
-            omitted, again_ns = self._omits and held.away, wall_ns + max(held.retry_ns - now_ns, 0)
+            omitted, again_ns = self._omits and held.away, moment.wall_ns + max(held.retry_ns - moment.now_ns, 0)
             refusal = TokenRefused(message.tag, f"failed to fetch token: {held.error}", omitted, again_ns)
             message.reader.tell(refusal)
+
+    def _moment(self) -> Moment:
+        return Moment(self.now_ns(), self.wall_ns())
 
     # --- forgetting -------------------------------------------------------------------------------------------------
 
@@ -234,11 +238,11 @@ class TokenActor(Actor):
             self._sweep_later()
 
     def _forget_if_expired(self, uid: str, key: TokenKey) -> None:
-        tokens, now_ns = self._pods.get(uid, {}), self.now_ns()
+        tokens, moment = self._pods.get(uid, {}), self._moment()
         held = tokens.get(key)
-        if held is None or held.flight or now_ns < held.retry_ns + MINUTE_NS:
+        if held is None or held.flight or moment.now_ns < held.retry_ns + MINUTE_NS:
             return
-        if held.token is None or not held.token.is_valid(now_ns, self.wall_ns()):
+        if held.token is None or not held.token.is_valid(moment):
             del tokens[key]
             if not tokens:
                 del self._pods[uid]
@@ -251,9 +255,7 @@ def _refuse_all(tokens: Iterable[_Held]) -> Iterator[None]:
             yield
 
 
-def _arrived(
-    key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float, asked_ns: int, asked_wall_ns: int
-) -> TokenArrived:
+def _arrived(key: TokenKey, flight: int, done: Pending[TokenRequest], draw: float, asked: Moment) -> TokenArrived:
     outcome = outcome_of(done)
     if outcome.error is not None:
         error = as_api_error(outcome.error, "create serviceaccounts/token")
@@ -267,5 +269,5 @@ def _arrived(
     lifetime_s = (answer.spec.expiration_seconds if answer.spec is not None else None) or key.expiration_seconds
     lifetime_ns = lifetime_s * SECOND_NS
     used_ns = use_ns(lifetime_ns, draw)
-    token = Token(status.token, expires_s * SECOND_NS, lifetime_ns, used_ns, asked_ns, asked_wall_ns)
+    token = Token(status.token, expires_s * SECOND_NS, lifetime_ns, used_ns, asked)
     return TokenArrived(key, flight, token, "")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.cluster.moments import Moment
+
 SECOND_NS = 1_000_000_000
 LONGEST_USE_NS = 24 * 3600 * SECOND_NS
 REFRESH_PERCENT = 80
@@ -19,8 +21,7 @@ BACK_OFF_JITTER = 0.5
 class Token(msgspec.Struct, frozen=True):
     """An issued token. Secret: never log its text.
 
-    Its age counts from its request, by the clocks of this node: that of the API server may say something else. The
-    wall clock may be set, and the monotonic one stands still while the machine sleeps. So the larger age counts.
+    Its age counts from its request, by the clocks of this node.
     """
 
     text: str
@@ -29,24 +30,19 @@ class Token(msgspec.Struct, frozen=True):
     lifetime_ns: int
     use_ns: int
     """The age at which its renewal is due."""
-    asked_ns: int
-    """Monotonic time."""
-    asked_wall_ns: int
+    asked: Moment
 
     def __repr__(self) -> str:
         """Without the token itself."""
         return f"Token(expires_ns={self.expires_ns})"
 
-    def age_ns(self, now_ns: int, wall_ns: int) -> int:
-        return max(now_ns - self.asked_ns, wall_ns - self.asked_wall_ns)
-
-    def fresh_for_ns(self, now_ns: int, wall_ns: int) -> int:
+    def fresh_for_ns(self, moment: Moment) -> int:
         """How long until its renewal is due; not positive once it is."""
-        return self.use_ns - self.age_ns(now_ns, wall_ns)
+        return self.use_ns - moment.since_ns(self.asked)
 
-    def is_valid(self, now_ns: int, wall_ns: int) -> bool:
+    def is_valid(self, moment: Moment) -> bool:
         """Whether it has not expired."""
-        return self.age_ns(now_ns, wall_ns) < self.lifetime_ns
+        return moment.since_ns(self.asked) < self.lifetime_ns
 
 
 def use_ns(lifetime_ns: int, draw: float) -> int:

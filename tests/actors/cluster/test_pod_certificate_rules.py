@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from actors.cluster.moments import Moment
 from actors.cluster.pod_certificate_rules import (
     LONGEST_PAUSE_NS,
     OVERDUE_NS,
     SECOND_NS,
+    Asked,
     CertificateVerdict,
     Issued,
     event_of,
@@ -27,7 +30,9 @@ from runtime.state.pod_keys import PodKey
 KEY = PodKey(b"key", b"", b"")
 CHAIN = "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n"
 TIMES = {"beginRefreshAt": "1970-01-01T00:01:00Z", "notAfter": "1970-01-01T00:02:00Z"}
-ISSUED = Issued(CredentialBundle(b"", b""), 100, 200 + OVERDUE_NS)
+ISSUED = Issued(CredentialBundle(b"", b""), Moment(0, 0), 100, 200 + OVERDUE_NS)
+MADE = Moment(7, 10 * SECOND_NS)
+ASKED = Asked("req-1", KEY, MADE, 0)
 
 
 def request(kind: str = "", **status: Any) -> PodCertificateRequest:
@@ -71,16 +76,24 @@ def test_a_refusal_is_told_with_its_reason() -> None:
     ],
 )
 def test_an_answer_without_certificate_or_times_is_none(missing: dict[str, Any]) -> None:
-    assert issued_by(request("Issued", **missing), KEY, 0) is None
+    assert issued_by(request("Issued", **missing), ASKED, 0) is None
 
 
-def test_a_certificate_is_given_with_the_key_of_its_request_and_is_due_after_the_jitter() -> None:
-    issued = issued_by(request("Issued", certificateChain=f"by us\n{CHAIN}", **TIMES), KEY, 5)
-    assert issued == Issued(CredentialBundle(b"key", CHAIN.encode()), 60 * SECOND_NS + 5, 120 * SECOND_NS)
+@pytest.mark.parametrize(("created", "made_s"), [("", 10), ("1970-01-01T00:00:40Z", 40)])
+def test_a_certificate_is_given_with_its_key_and_its_times_count_from_its_request(created: str, made_s: int) -> None:
+    """Both times and the creation of the request are by the API server's clock."""
+    found = request("Issued", certificateChain=f"by us\n{CHAIN}", **TIMES)
+    if created:
+        found = msgspec.structs.replace(
+            found, metadata=msgspec.structs.replace(found.metadata, creation_timestamp=created)
+        )
+    issued = issued_by(found, ASKED, 5)
+    bundle = CredentialBundle(b"key", CHAIN.encode())
+    assert issued == Issued(bundle, MADE, (60 - made_s) * SECOND_NS + 5, (120 - made_s) * SECOND_NS)
 
 
 @pytest.mark.parametrize(
-    ("issued", "refused", "wall_ns", "state"),
+    ("issued", "refused", "age_ns", "state"),
     [
         (None, None, 0, "not_yet_issued"),
         (None, CertificateVerdict.DENIED, 0, "denied"),
@@ -91,9 +104,10 @@ def test_a_certificate_is_given_with_the_key_of_its_request_and_is_due_after_the
     ],
 )
 def test_each_state_has_a_name(
-    issued: Issued | None, refused: CertificateVerdict | None, wall_ns: int, state: str
+    issued: Issued | None, refused: CertificateVerdict | None, age_ns: int, state: str
 ) -> None:
-    assert state_of(issued, refused, wall_ns) == state
+    assert state_of(issued, refused, Moment(age_ns, -1)) == state
+    assert state_of(issued, refused, Moment(-1, age_ns)) == state
 
 
 def test_pauses_grow_to_a_limit() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.cluster.moments import Moment
 from actors.cluster.token import TokenActor
 from actors.cluster.token_rules import Token, back_off_ns, use_ns
 from actors.kernel import ActorSystem, SimulatedDispatcher
@@ -301,9 +302,10 @@ def test_when_a_token_is_renewed(lifetime_s: int, draw: float, used_s: int):
     ],
 )
 def test_the_larger_age_of_a_token_counts(now_s: int, wall_s: int, fresh_for_s: int, valid: bool):
-    token = Token("one", 0, 100 * SECOND_NS, 80 * SECOND_NS, 100 * SECOND_NS, 1100 * SECOND_NS)
-    clocks = now_s * SECOND_NS, wall_s * SECOND_NS
-    assert (token.fresh_for_ns(*clocks), token.is_valid(*clocks)) == (fresh_for_s * SECOND_NS, valid)
+    asked = Moment(100 * SECOND_NS, 1100 * SECOND_NS)
+    token = Token("one", 0, 100 * SECOND_NS, 80 * SECOND_NS, asked)
+    moment = Moment(now_s * SECOND_NS, wall_s * SECOND_NS)
+    assert (token.fresh_for_ns(moment), token.is_valid(moment)) == (fresh_for_s * SECOND_NS, valid)
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (5000, 60)])
@@ -313,4 +315,4 @@ def test_pauses_grow_to_a_minute(failures: int, seconds: int):
 
 
 def test_a_token_does_not_show_itself():
-    assert "word" not in repr(Token("word", 1, 1, 1, 1, 1))
+    assert "word" not in repr(Token("word", 1, 1, 1, Moment(1, 1)))

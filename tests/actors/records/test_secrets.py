@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.cluster.moments import Moment
 from actors.cluster.token_rules import Token
 from actors.kernel.recorded.entries import Called, Ended, Entry, Sent
 from actors.messages.references import CredentialBundle
@@ -113,7 +114,7 @@ def test_what_a_replay_compares_is_what_the_record_shows():
         Credential("bob", "hunter22hunter"),
         Credential("", "", "hunter22hunter"),
         AuthConfig(username="bob", password="hunter22hunter"),
-        Token("hunter22hunter", 1, 2, 1, 0, 0),
+        Token("hunter22hunter", 1, 2, 1, Moment(0, 0)),
         CredentialBundle(b"hunter22hunter", b"chain"),
         TokenRequest(status=TokenRequestStatus(token="hunter22hunter")),
     ],

@@ -7,6 +7,7 @@ embedded API server serves.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ class Plane:
 
     def kubectl(self, *words: str, stdin: Any = None) -> str:
         """What kubectl prints as admin. `stdin` is an object to be sent as JSON."""
-        quoted = " ".join(f"'{word}'" for word in words)
+        quoted = shlex.join(words)
         if stdin is None:
             return self.machine.run(f"kubectl {quoted}")
         return self.machine.run(f"kubectl {quoted} <<'END'\n{msgspec.json.encode(stdin).decode()}\nEND")

@@ -86,6 +86,10 @@ class QuickCache(FIFOCache[K, V]):
         super().__delitem__(key)
         del self.quick[key]
 
+    def clear(self) -> None:
+        super().clear()
+        self.quick.clear()
+
 
 class KeptBytes(Generic[K, V]):
     """At most `most_bytes` of keys, values and tables. `longest_bytes`: of one entry.
@@ -157,11 +161,10 @@ def kept(
 
     def decorate(work: Callable[[*Arguments], T]) -> Callable[[*Arguments], T]:
         results: KeptBytes[tuple[*Arguments], T] = KeptBytes(most_bytes, longest_bytes, beside)
-        entry = results.entry
 
         @wraps(work)
         def answer(*arguments: *Arguments) -> T:
-            found = entry(arguments)
+            found = results.entry(arguments)
             return results.keep(arguments, work(*arguments)) if found is None else found[0]
 
         return answer

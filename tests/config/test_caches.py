@@ -137,6 +137,15 @@ def test_a_finalizer_in_the_middle_of_a_write_may_use_the_same_cache() -> None:
     assert table.size_bytes <= table.most_bytes
 
 
+def test_a_cleared_table_gives_nothing() -> None:
+    table: KeptBytes[int, str] = KeptBytes(MIB)
+    table.keep(1, "x")
+    table.clear()
+    assert len(table) == 0 and table.entry(1) is None
+    with pytest.raises(KeyError):
+        table[1]
+
+
 def test_a_size_counts_all_that_a_value_holds() -> None:
     text = "a" * 1000
     for holder in (

@@ -141,7 +141,8 @@ def test_a_cleared_table_gives_nothing() -> None:
     table: KeptBytes[int, str] = KeptBytes(MIB)
     table.keep(1, "x")
     table.clear()
-    assert len(table) == 0 and table.entry(1) is None
+    assert len(table) == 0
+    assert table.entry(1) is None
     with pytest.raises(KeyError):
         table[1]
 

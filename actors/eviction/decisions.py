@@ -41,6 +41,9 @@ def text_of(victims: Iterable[EvictionVictim], conditions: Mapping[str, int]) ->
     return msgspec.json.encode(Remembered(tuple(victims), conditions)).decode()
 
 
+_decode_remembered = msgspec.json.Decoder(Remembered).decode
+
+
 def remembered_in(text: bytes) -> Remembered:
     """Parse the document. Raises msgspec.MsgspecError."""
-    return msgspec.json.decode(text, type=Remembered)
+    return _decode_remembered(text)

@@ -151,9 +151,12 @@ class _RuntimeConfig(msgspec.Struct, frozen=True, rename="camel"):
     sandbox_image: str = ""
 
 
+_decode_config = msgspec.json.Decoder(_RuntimeConfig).decode
+
+
 def sandbox_image_in(config: str) -> str:
     """The sandbox image in the configuration that a runtime shows; empty if it shows none."""
     try:
-        return msgspec.json.decode(config, type=_RuntimeConfig).sandbox_image
+        return _decode_config(config).sandbox_image
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""

@@ -145,9 +145,12 @@ def encoded(memory: Memory) -> bytes:
     return msgspec.json.encode(_File(1, memory.agreed_wall_ns, memory.boot_id, objects))
 
 
+_decode_file = msgspec.json.Decoder(_File).decode
+
+
 def memory_in(content: bytes) -> Memory:
     """The memory in a file; objects of unknown kinds are left out. Raises ValueError."""
-    file = msgspec.json.decode(content, type=_File)
+    file = _decode_file(content)
     try:
         found = [read_object(bytes(each.object), KINDS[each.kind]) for each in file.objects if each.kind in KINDS]
     except DocumentError as fault:

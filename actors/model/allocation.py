@@ -114,6 +114,9 @@ def _frozen_amounts(_: type, value: Any) -> FrozenMap[str, int]:
     return FrozenMap(msgspec.convert(value, dict[str, int]))
 
 
+_decode_written = msgspec.json.Decoder(_Written, dec_hook=_frozen_amounts).decode
+
+
 def book_in(text: bytes) -> KeptBook:
     """Parse the file of allocations, as this agent, an earlier one or a kubelet wrote it.
 
@@ -121,7 +124,7 @@ def book_in(text: bytes) -> KeptBook:
 
     Raises msgspec.MsgspecError.
     """
-    written = msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts)
+    written = _decode_written(text)
     records = records_in(written.data) if written.allocations else {}
     mine = FrozenMap({each.uid: records[each.uid] for each in written.allocations if each.uid in records})
     return KeptBook(written.allocations, mine)
@@ -129,7 +132,7 @@ def book_in(text: bytes) -> KeptBook:
 
 def actuated_in(text: bytes) -> FrozenMap[str, bytes]:
     """Parse the file of resources that the runtime was told: UID -> record. Raises msgspec.MsgspecError."""
-    return FrozenMap(records_in(msgspec.json.decode(text, type=_Written, dec_hook=_frozen_amounts).data))
+    return FrozenMap(records_in(_decode_written(text).data))
 
 
 class Book:

@@ -6,8 +6,6 @@ range is written to a document beside the pod, so it stays the same after a rest
 
 from __future__ import annotations
 
-from functools import partial
-
 import msgspec
 
 from runtime.files.state_file import decoded
@@ -137,10 +135,13 @@ def document(given: IdRange) -> str:
     return msgspec.json.encode(_Document(mappings, mappings)).decode()
 
 
+_decode_document = msgspec.json.Decoder(_Document).decode
+
+
 def read_document(text: str) -> IdRange:
     """Parse the document. Raises IdRangeError."""
     try:
-        read = decoded(text.encode(), partial(msgspec.json.decode, type=_Document))
+        read = decoded(text.encode(), _decode_document)
     except ValueError as fault:
         raise IdRangeError(f"the record of the pod's ids cannot be read: {fault}") from fault
     if read.uid_mappings != read.gid_mappings or len(read.uid_mappings) != 1 or read.uid_mappings[0].container_id:

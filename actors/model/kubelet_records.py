@@ -61,9 +61,12 @@ def record_from(has: PodResources) -> bytes:
     return msgspec.json.encode({"ContainerResources": dict(has.containers.items()), "PodLevelResources": has.whole})
 
 
+_decode_record = msgspec.json.Decoder(KubeletRecord).decode
+
+
 def resources_in(record: bytes) -> PodResources:
     """The resources of the pod in a record."""
-    found = msgspec.json.decode(record, type=KubeletRecord)
+    found = _decode_record(record)
     containers = {name: _requirements(each) for name, each in found.ContainerResources.items()}
     whole = found.PodLevelResources
     return PodResources(FrozenMap(containers), None if whole is None else _requirements(whole))
@@ -89,13 +92,16 @@ def certain(told: bytes, given: bytes) -> bytes:
     return record_from(PodResources(FrozenMap(same), had.whole))
 
 
+_decode_data = msgspec.json.Decoder(_Data).decode
+
+
 def records_in(data: str) -> Mapping[str, bytes]:
     """UID -> record, from the `data` of a checkpoint.
 
     Unreadable data gives no records; they can be made again.
     """
     try:
-        entries = msgspec.json.decode(data, type=_Data).entries if data else {}
+        entries = _decode_data(data).entries if data else {}
     except (msgspec.MsgspecError, RecursionError):
         return {}
     return {uid: msgspec.json.encode(record) for uid, record in entries.items()}

@@ -125,6 +125,10 @@ def decode_record(content: bytes) -> PulledRecord:
     return _decode(content, "ImagePulledRecord", PulledRecord)
 
 
+_LEARNED = tuple(map(msgspec.json.Decoder, (PulledRecord, _Intent)))
+"""msgspec learns these while no other thread decodes one: see `config.documents.codec`."""
+
+
 def _decode(content: bytes, kind: str, shape: type[T]) -> T:
     """Decode as strictly as a kubelet: an unknown field may restrict who may use the image."""
     try:

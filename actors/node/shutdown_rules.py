@@ -116,9 +116,12 @@ def text_of(shutdown: Shutdown) -> str:
     return msgspec.json.encode(_Saved(_stamp(shutdown.began_ns), _stamp(shutdown.ended_ns))).decode()
 
 
+_decode_saved = msgspec.json.Decoder(_Saved).decode
+
+
 def shutdown_in(text: bytes) -> Shutdown:
     """Parse the document. Raises msgspec.MsgspecError."""
-    saved = msgspec.json.decode(text, type=_Saved)
+    saved = _decode_saved(text)
     return Shutdown(_ns(saved.start_time), _ns(saved.end_time))
 
 

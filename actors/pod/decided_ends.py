@@ -68,9 +68,12 @@ class Decided(msgspec.Struct, frozen=True):
     version: int = VERSION
 
 
+_decode_decided = msgspec.json.Decoder(Decided).decode
+
+
 def decided_of(text: bytes) -> Decided:
     """Parse the document. Raises msgspec.MsgspecError."""
-    return msgspec.json.decode(text, type=Decided)
+    return _decode_decided(text)
 
 
 def causes_of(decided: Decided) -> dict[str, KillCause]:

@@ -112,13 +112,16 @@ def failure_message(pod: Pod, container: Container, handler: LifecycleHandler, w
     return f'{what} for Container "{container.name}" in Pod "{title(pod)}" failed - error: {why}'
 
 
+_decode_ports = msgspec.json.Decoder(tuple[ContainerPort, ...]).decode
+
+
 def known_by_notes(found: ObservedContainer) -> Container:
     """The part of a container's definition that its hook needs, from its annotations.
 
     It is used when the pod spec is lost.
     """
     try:
-        ports = msgspec.json.decode(found.annotations.get(PORTS, "[]"), type=tuple[ContainerPort, ...])
+        ports = _decode_ports(found.annotations.get(PORTS, "[]"))
     except (msgspec.MsgspecError, UnicodeError):
         ports = ()  # the annotation is not ours
     return Container(name=found.name, ports=ports)

@@ -192,6 +192,9 @@ def _ending(pod: Pod, container: Container | None, observed: ObservedContainer, 
     return Ending(observed.id, observed.name, grace, (), hook if grace > 0 else None)
 
 
+_decode_hook = msgspec.json.Decoder(LifecycleHandler).decode
+
+
 def _orphan_ending(container: ObservedContainer, override: int | None) -> Ending:
     notes = container.annotations
     grace = override
@@ -203,7 +206,7 @@ def _orphan_ending(container: ObservedContainer, override: int | None) -> Ending
     hook: LifecycleHandler | None = None
     if grace > 0 and PRE_STOP_HANDLER in notes:
         try:
-            hook = msgspec.json.decode(notes[PRE_STOP_HANDLER], type=LifecycleHandler)
+            hook = _decode_hook(notes[PRE_STOP_HANDLER])
         except (msgspec.MsgspecError, UnicodeError):
             hook = None  # not our annotation: end the container without a hook
     return Ending(container.id, container.name, grace, (), hook)

@@ -83,12 +83,15 @@ def write_state(path: str, content: bytes, *, lasting: bool = True) -> None:
     write_whole(path, content, lasting=lasting)
 
 
+_decode_header = msgspec.json.Decoder(_Header).decode
+
+
 def decoded(content: bytes, decode: Callable[[bytes], T]) -> T:
     """The content as `decode` reads it. Pure. Raises ValueError with the reason."""
     if not content:
         raise ValueError("it is empty")
     try:
-        version = msgspec.json.decode(content, type=_Header).version
+        version = _decode_header(content).version
         if version > VERSION:
             raise ValueError(f"it is of version {version}, and this agent reads versions up to {VERSION}")
         return decode(content)

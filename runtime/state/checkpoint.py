@@ -19,6 +19,9 @@ class _Checkpoint(msgspec.Struct):
     data: str
 
 
+_decode_checkpoint = msgspec.json.Decoder(_Checkpoint).decode
+
+
 class Checksums:
     """Checksums of texts that mostly begin as the one before.
 
@@ -33,7 +36,7 @@ class Checksums:
 
     def added(self, content: bytes) -> bytes:
         """The same JSON object with the member `checksum`. Raises msgspec.MsgspecError for what has no `data`."""
-        data = msgspec.json.decode(content, type=_Checkpoint).data
+        data = _decode_checkpoint(content).data
         return content[: content.rindex(b"}")] + b',"checksum":%d}' % self.of(data.encode())
 
     def of(self, text: bytes) -> int:

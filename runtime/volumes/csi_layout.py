@@ -141,9 +141,12 @@ def read_note(directory: str) -> Note | None:
         return None
 
 
+_decode_note = msgspec.json.Decoder(Note).decode
+
+
 def note_of(content: bytes) -> Note:
     """Parse a note. Raises msgspec.MsgspecError."""
-    return msgspec.json.decode(content, type=Note)
+    return _decode_note(content)
 
 
 def write_note(directory: str, note: Note) -> None:

@@ -45,6 +45,9 @@ class DriverAnswer(msgspec.Struct, frozen=True):
     capabilities: Capabilities = Capabilities()
 
 
+_decode_answer = msgspec.json.Decoder(DriverAnswer).decode
+
+
 class FlexPlugin(VolumePlugin):
     """See the module. `directory`: of the drivers."""
 
@@ -125,7 +128,7 @@ class FlexPlugin(VolumePlugin):
         command = HostCommand(program, words)
         ended = self._commands.run(command, limit_s)
         try:
-            answer = msgspec.json.decode(ended.output, type=DriverAnswer)
+            answer = _decode_answer(ended.output)
         except msgspec.DecodeError:
             said = f"its answer is not JSON: {ended.output or 'nothing'}"
             raise VolumeFailedError(f"{program} {words[0]} failed ({ended.code}), {said}") from None

@@ -238,6 +238,20 @@ def test_tests_do_not_sleep_on_the_wall_clock(source: str, expected: list[str]) 
 
 
 @pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("def f(x):\n    return msgspec.json.decode(x, type=Note)", ["decoder-at-import:2"]),
+        ("f = partial(msgspec.json.decode, type=tuple[Note, ...])", ["decoder-at-import:1"]),
+        ("def f(x):\n    return msgspec.json.decode(x, type=dict[str, Any])", []),
+        ("decode = msgspec.json.Decoder(Note).decode", []),
+    ],
+)
+def test_structs_are_learned_while_their_module_is_imported(source: str, expected: list[str]) -> None:
+    assert found("actors/pod/decided_ends.py", source) == expected
+    assert found("cli/inspect/explain.py", source) == []
+
+
+@pytest.mark.parametrize(
     ("path", "expected"),
     [
         ("actors/utils.py", ["names:1"]),

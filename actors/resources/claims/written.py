@@ -50,13 +50,19 @@ class _Document(msgspec.Struct, rename="pascal"):
     checksum: int
 
 
+_decode_document = msgspec.json.Decoder(_Document).decode
+
+
+_decode_content = msgspec.json.Decoder(_Content).decode
+
+
 def read_claims(content: bytes) -> tuple[ClaimLife, ...]:
     """The claims in the file. Raises ValueError with the reason."""
     try:
-        document = msgspec.json.decode(content, type=_Document)
+        document = _decode_document(content)
         if zlib.crc32(document.data.encode()) != document.checksum:
             raise ValueError("checkpoint is corrupted")
-        found = msgspec.json.decode(document.data, type=_Content)
+        found = _decode_content(document.data)
     except (msgspec.MsgspecError, RecursionError) as fault:
         raise ValueError(f"it cannot be read: {fault}") from None
     return tuple(_life(each) for each in found.claims or ())

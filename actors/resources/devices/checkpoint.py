@@ -47,10 +47,13 @@ class _Document(msgspec.Struct, rename="pascal"):
     checksum: int
 
 
+_decode_document = msgspec.json.Decoder(_Document).decode
+
+
 def read_checkpoint(content: bytes) -> KeptDevices:
     """What the file says. Raises ValueError with the reason."""
     try:
-        document = msgspec.json.decode(content, type=_Document)
+        document = _decode_document(content)
     except (msgspec.MsgspecError, RecursionError) as fault:
         raise ValueError(f"it cannot be read: {fault}") from None
     if document.checksum != _checksum(document.data):

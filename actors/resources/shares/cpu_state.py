@@ -57,10 +57,13 @@ def write_cpu_state(state: CpuState, *, pod_level: bool) -> bytes:
     return msgspec.json.encode({**written, "checksum": _checksum(document, pod_level=pod_level)})
 
 
+_decode_document = msgspec.json.Decoder(_Document).decode
+
+
 def read_cpu_state(content: bytes, path: str, policy: str) -> CpuState:
     """The state in the file at `path`. Raises StateFileError."""
     try:
-        document = msgspec.json.decode(content, type=_Document)
+        document = _decode_document(content)
         containers = {
             uid: {name: _cpus(text) for name, text in containers.items()}
             for uid, containers in document.entries.items()

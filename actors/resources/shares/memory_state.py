@@ -89,10 +89,13 @@ def write_memory_state(state: MemoryState, nodes: Mapping[int, NodeMemory], *, p
     return msgspec.json.encode({**written, "checksum": _checksum(document, pod_level=pod_level)})
 
 
+_decode_document = msgspec.json.Decoder(_Document).decode
+
+
 def read_memory_state(content: bytes, path: str, policy: str) -> MemoryState:
     """The state in the file at `path`. Raises StateFileError."""
     try:
-        document = msgspec.json.decode(content, type=_Document)
+        document = _decode_document(content)
     except (msgspec.MsgspecError, RecursionError) as fault:
         raise StateFileError(MANAGER, path, f"the file cannot be read: {fault}") from fault
     fitting = [_checksum(document, pod_level=each) for each in (True, False)]

@@ -139,9 +139,12 @@ def note_of(target: IscsiTarget) -> bytes:
     return json.dumps(msgspec.to_builtins(note)).encode()
 
 
+_decode_note = msgspec.json.Decoder(IscsiNote).decode
+
+
 def decoded(content: bytes) -> IscsiNote:
     """Parse a note. Raises msgspec.MsgspecError."""
-    return msgspec.json.decode(content, type=IscsiNote)
+    return _decode_note(content)
 
 
 def _names_in(directory: str) -> list[str]:

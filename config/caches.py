@@ -96,8 +96,8 @@ class KeptBytes(Generic[K, V]):
 
     `beside`: classes of objects in the entries that live elsewhere, and are not counted.
 
-    Any thread may use it. Reading takes no lock, since it changes nothing. A writer that would have
-    to wait keeps nothing: it may be a finalizer in the middle of another write of its own thread.
+    Any thread may use it. Reading takes no lock, since it changes nothing. A writer that would have to wait
+    keeps nothing: it may be a finalizer in the middle of another write of its own thread.
     """
 
     def __init__(self, most_bytes: int, longest_bytes: int = LONGEST_BYTES, beside: tuple[type, ...] = ()) -> None:

@@ -51,8 +51,6 @@ class _Document(msgspec.Struct, rename="pascal"):
 
 
 _decode_document = msgspec.json.Decoder(_Document).decode
-
-
 _decode_content = msgspec.json.Decoder(_Content).decode
 
 

@@ -30,7 +30,7 @@ from actors.messages.pods import KnownPods, NodeObserved
 from actors.model.disk_lane import DISK_LANE_SIZE
 from actors.node_object.events import node_event
 from actors.resources.cgroups.book import CgroupBook
-from actors.resources.cgroups.complaints import Complaints
+from actors.resources.cgroups.complaints import Complaints, not_enforced, parted
 from actors.resources.cgroups.limits import demand_of, pod_limits, tier_limits, wider, without_quota
 from actors.resources.cgroups.making import AT_ONCE, TRY_AGAIN_NS, CgroupTools, GroupMaking, TryAgain
 from actors.resources.cgroups.operations import CgroupOperations, Ground, PodGroup
@@ -391,8 +391,11 @@ class CgroupActor(Actor):
     def enforced(self, message: LimitsEnforced) -> None:
         """Work: constant."""
         wanted = message.wanted
-        if message.problems:
-            self._complaints.say(f"limits of {wanted.what} are not enforced: {'; '.join(message.problems)}")
+        needed, optional = parted(message.problems)
+        for problem in optional:
+            self._complaints.about_a_file(problem)
+        if needed:
+            self._complaints.say(not_enforced(wanted.what, needed))
         elif self._enforced.get(wanted.what) != wanted.limits:
             self._enforced[wanted.what] = wanted.limits
             self._tools.events.tell(node_event(self._plan.node, "Normal", ENFORCED, wanted.done))

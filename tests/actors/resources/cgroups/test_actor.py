@@ -65,6 +65,8 @@ class Tree(SimulatedCgroups):
         super().__init__(cri)
         self.refused = ""
         self.stuck = ""
+        self.lacks: tuple[str, ...] = ()
+        """What each write says in vain, though the rest is written."""
         self.calls: list[tuple[str, Words]] = []
 
     def driven_by(self, driver: str) -> Cgroups:
@@ -83,7 +85,7 @@ class Watched:
         self._tree.calls.append(("apply", words))
         if self._tree.refused and words[-1].endswith(self._tree.refused):
             return ("no space left",)
-        return self._inner.apply(words, limits)
+        return (*self._inner.apply(words, limits), *self._tree.lacks)
 
     def remove(self, words: Words) -> tuple[str, ...]:
         self._tree.calls.append(("remove", words))
@@ -411,6 +413,38 @@ def test_10_5_the_limits_of_all_pods_and_of_what_is_reserved() -> None:
     ]
     scene.dispatcher.run_for(5 * MINUTE_NS)
     assert scene.reasons().count("NodeAllocatableEnforced") == 3
+
+
+HUGE_PAGES = "hugetlb.2MB.limit_in_bytes cannot be set to '4194304': there is no hierarchy /sys/fs/cgroup/hugetlb"
+MEMORY = "/sys/fs/cgroup/memory/kubepods/memory.limit_in_bytes cannot be set to '1': Device or resource busy"
+
+
+@pytest.mark.parametrize(
+    ("lacks", "warnings", "enforced"),
+    [
+        ((), [], True),
+        ((HUGE_PAGES,), [f"not every limit of cgroups holds: {HUGE_PAGES}"], True),
+        ((MEMORY,), [f"some limits of pods are not enforced: {MEMORY}"], False),
+        (
+            (HUGE_PAGES, MEMORY),
+            [
+                f"not every limit of cgroups holds: {HUGE_PAGES}",
+                f"some limits of pods are not enforced: {MEMORY}",
+            ],
+            False,
+        ),
+    ],
+)
+def test_10_5_limits_of_pods_are_enforced_without_a_controller_of_huge_pages_and_not_without_memory(
+    lacks: tuple[str, ...], warnings: list[str], enforced: bool
+) -> None:
+    scene = Scene().start()
+    scene.events.clear()
+    scene.tree.lacks = lacks
+    more = Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(capacity={"cpu": "8", "memory": "16Gi"}))
+    scene.tell(NodeObserved(more))
+    assert scene.warnings() == warnings
+    assert ("NodeAllocatableEnforced" in scene.reasons()) is enforced
 
 
 def test_10_5_another_machine_has_other_limits(scene: Scene) -> None:

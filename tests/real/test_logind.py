@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jeepney import DBusAddress, new_signal
+from jeepney.bus_messages import message_bus
+from jeepney.io.blocking import Proxy, open_dbus_connection
 
 from runtime.node_shutdown.capability import Hold, MachineShutdownError
 from runtime.node_shutdown.logind import DROP_IN, Logind
-from tests.real.system_bus import PrivateBus, StandInLogind
+from tests.real.system_bus import LOGIND_MANAGER, LOGIND_PATH, PrivateBus, StandInLogind
 from tests.real.waiting import until
 
 SECOND_NS = 1_000_000_000
@@ -74,6 +77,20 @@ def test_a_delay_that_cannot_be_raised_is_told_and_used(bus, loop, logind, tmp_p
     (tmp_path / "file").write_text("")
     nowhere = Holding(Logind(loop, bus.address, str(tmp_path / "file" / "below")), 30)
     assert nowhere.hold.delay_ns == 7 * SECOND_NS
+
+
+def test_a_shutdown_that_another_user_of_the_bus_tells_is_not_believed(bus, loop, logind, tmp_path):
+    """A kubelet believes anybody whom the bus lets send it: see the table of differences."""
+    holding = Holding(Logind(loop, bus.address, str(tmp_path)), 5)
+    with open_dbus_connection(bus.address) as stranger:
+        stranger.send(
+            new_signal(DBusAddress(LOGIND_PATH, interface=LOGIND_MANAGER), "PrepareForShutdown", "b", (True,))
+        )
+        Proxy(message_bus, stranger).GetId()  # answered after the signal was passed on
+    logind.call_off()
+    assert holding.told.get(timeout=120) is False, "the first that it hears is logind's own word"
+    assert holding.told.empty()
+    assert logind.held == 1
 
 
 def test_an_agent_started_during_a_shutdown_hears_of_it(bus, loop, logind, tmp_path):

@@ -204,6 +204,23 @@ def test_all_hooks_begin_at_once_and_the_stops_of_sidecars_wait_for_their_turn()
     assert [len(record(world, name).commands) for name in ("app", "late", "early")] == [1, 1, 1]
 
 
+def test_no_liveness_probe_ends_a_sidecar_while_the_hook_of_another_container_runs():
+    """As a kubelet 1.36 does. KEP-4438 wants these probes to go on."""
+    probe = {"tcpSocket": {"port": 80}, "periodSeconds": 1, "failureThreshold": 1}
+    inits = [container("proxy", restartPolicy="Always", livenessProbe=probe)]
+    behaviour = {"exec-delay.app": "20s", "liveness-probe.proxy": "ok*10, fail"}
+    pod = manifest("web", [hooked(pre_stop=EXEC)], behaviour=behaviour, initContainers=inits, **WEB)
+    world = World({"web": pod}).start()
+    world.run(5 * SECOND)
+    asked = record(world, "proxy").probes["liveness"]
+    assert asked >= 2
+    began_ns = remove(world)
+    assert record(world, "proxy").probes["liveness"] <= asked + 1
+    assert lived_on_s(world, began_ns, "app") == pytest.approx(20, abs=1.5)
+    assert lived_on_s(world, began_ns, "proxy") == pytest.approx(20, abs=1.5)
+    assert not any("liveness" in said for said in world.said("web"))
+
+
 def test_a_sidecar_whose_hook_outlasts_the_others_is_stopped_when_it_has_ended():
     inits = [hooked("early", pre_stop=EXEC, restartPolicy="Always")]
     pod = manifest("web", behaviour={"exec-delay": "6s"}, initContainers=inits, **WEB)

@@ -221,8 +221,8 @@ def _pod(
     own = None if process is None else process.pod
     told_cpu = None if linux is None else cpu_of(linux.cpu)
     told_memory = None if linux is None else memory_of(linux.memory, None)
-    summed = told_cpu or (None if own is None else own.cpu) or _sum_cpu(containers)
-    memory = told_memory or (None if own is None else own.memory) or _sum_memory(containers)
+    cpu = _either_cpu(told_cpu, None if own is None else own.cpu) or _sum_cpu(containers)
+    memory = _either_memory(told_memory, None if own is None else own.memory) or _sum_memory(containers)
     counts = [_tasks(each) for each in containers]
     processes = None if linux is None or linux.process is None else value_of(linux.process.process_count)
     if processes is None:
@@ -236,7 +236,7 @@ def _pod(
         meta.namespace,
         sandbox.created_at,
         containers=containers,
-        cpu=rates.rated(sandbox.id, summed),
+        cpu=rates.rated(sandbox.id, cpu),
         memory=memory,
         network=network_of(linux) or (None if process is None else process.network),
         processes=processes,
@@ -262,7 +262,10 @@ def _either_cpu(told: CpuReading | None, own: CpuReading | None) -> CpuReading |
     """The runtime's own times, completed from the kernel's files."""
     if told is None or own is None:
         return told or own
-    return msgspec.structs.replace(own, at_ns=told.at_ns, used_ns=told.used_ns, nano_cores=told.nano_cores)
+    pressure = told.pressure or own.pressure
+    return msgspec.structs.replace(
+        own, at_ns=told.at_ns, used_ns=told.used_ns, nano_cores=told.nano_cores, pressure=pressure
+    )
 
 
 def _either_memory(told: MemoryReading | None, own: MemoryReading | None) -> MemoryReading | None:

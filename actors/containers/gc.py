@@ -5,7 +5,9 @@ It decides and never waits: its children list and remove (`actors.containers.rem
 - A container dies: only the newest dead container of its name and pod stays. Deaths within a second share one list.
 - A pod ends (`CollectPod`): everything of it goes at once, independent of other work, and its worker is told.
 - Every minute: removes what is over the limits, and what is left of unknown pods. A pod is unknown when every source is
-  ready (`KnownPods`), none has it, and no worker has announced itself for it.
+  ready (`KnownPods`), none has it, and no worker has announced itself for it. A sandbox can go once its containers are
+  gone, logs once the sandbox is, and links once their logs are. So a pass that has uncovered something is followed by
+  another at once.
 - The eviction manager needs space (`ReclaimContainers`): the same without a minimum age, and all of pods that have
   finished and are shown so by the API. For other pods the newest containers stay. Without its record, a container that
   succeeded would be started again, and a static pod would not be known to have run.
@@ -30,6 +32,7 @@ from actors.containers.gc_rules import (
     dead_containers,
     removable_sandboxes,
     surplus_of_names,
+    uncovers,
     victim_of,
 )
 from actors.containers.removal import (
@@ -65,6 +68,8 @@ SECOND_NS = 1_000_000_000
 PASS_NS = 60 * SECOND_NS
 GATHER_NS = SECOND_NS
 """Deaths within this time share one list."""
+PASSES_AT_ONCE = 4
+"""Containers, then sandboxes, then logs, then links to logs."""
 REMOVERS = 8
 CHUNK = 4
 """Victims that a remover takes at a time; one that hangs delays the others of its chunk."""
@@ -117,6 +122,10 @@ class ContainerGCActor(Actor):
         self._askers: dict[str, ActorRef] = {}
         self._asked_by: tuple[ActorRef, ...] = ()
         """Who asked for the pass under way."""
+        self._passes_at_once = 0
+        self._uncovers = False
+        """Whether the pass under way leaves something that the next list shows as removable."""
+        self._removed = 0
         self._spans = Rounds("Containers/GarbageCollect", tools.tracer)
 
     def on_start(self) -> None:
@@ -269,11 +278,15 @@ class ContainerGCActor(Actor):
             askers, self._asked_by = self._asked_by, ()
             for asker in askers:
                 asker.tell(ContainersReclaimed(error))
+            if self._uncovers and self._removed and self._passes_at_once < PASSES_AT_ONCE:
+                self._pass_is_due = True
+            self._uncovers = False
 
     @handles(BeginContainerPass)
     def begin_pass(self, _: BeginContainerPass) -> None:
         """Work: the containers that have died."""
         self._pass_is_due = True
+        self._passes_at_once = 0
         self._list()
 
     def _list(self) -> None:
@@ -282,6 +295,8 @@ class ContainerGCActor(Actor):
             return
         if self._pass_is_due and not self._queue and not self._busy:
             self._pass_is_due = False
+            self._passes_at_once += 1
+            self._removed = 0
             self._listing = True
             self._asked_by, self._askers = tuple(self._askers.values()), {}
             self._spans.begin()
@@ -324,12 +339,15 @@ class ContainerGCActor(Actor):
         if self._asked_by:
             policy, is_spent = msgspec.structs.replace(policy, min_age_ns=0), self._is_gone_or_finished
         dead = dead_containers(containers, policy, self.wall_ns(), is_spent)
+        gone_sandboxes = removable_sandboxes(sandboxes, listed.containers, is_spent)
+        orphaned_logs = self._orphaned_logs(listed)
+        self._uncovers = bool(orphaned_logs) or uncovers(dead, gone_sandboxes, sandboxes, self._is_gone)
         trace = listed.asked.trace
         self._enqueue_containers([victim_of(container, places) for container in dead], trace)
         self._enqueue(
             Remove(
-                sandboxes=tuple(removable_sandboxes(sandboxes, listed.containers, is_spent)),
-                log_directories=self._orphaned_logs(listed),
+                sandboxes=tuple(gone_sandboxes),
+                log_directories=orphaned_logs,
                 links=listed.orphaned_links(),
                 trace=trace,
             )
@@ -380,6 +398,7 @@ class ContainerGCActor(Actor):
     def removed(self, message: Removed) -> None:
         """Work: constant."""
         self._errors += message.errors
+        self._removed += message.removed
         self._work_ended(message.remover.name)
 
     def _work_ended(self, name: str) -> None:

@@ -167,6 +167,26 @@ def removable_sandboxes(
     return removable
 
 
+def uncovers(
+    dead: Iterable[Container],
+    removable: Iterable[str],
+    sandboxes: Iterable[PodSandbox],
+    is_gone: Callable[[str], bool],
+) -> bool:
+    """Whether more can go once these containers and sandboxes are removed.
+
+    A sandbox that is not ready goes after its containers, and the logs of a pod that is gone go after its sandbox.
+    """
+    by_id = {sandbox.id: sandbox for sandbox in sandboxes}
+    for container in dead:
+        sandbox = by_id.get(container.pod_sandbox_id)
+        ended = sandbox is not None and sandbox.state != PodSandboxState.SANDBOX_READY
+        if ended or is_gone(container.labels.get(POD_UID, "")):
+            return True
+    owners = (by_id[each].metadata for each in removable)
+    return any(owner is not None and is_gone(owner.uid) for owner in owners)
+
+
 def is_dead(container: Container, gone: bool) -> bool:
     state = container.state
     if state == ContainerState.CONTAINER_CREATED:

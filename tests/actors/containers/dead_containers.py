@@ -100,6 +100,8 @@ class Logs:
     def __init__(self) -> None:
         self.pods: tuple[str, ...] = ()
         self.links: tuple[DeadLink, ...] = ()
+        self.into: dict[str, tuple[DeadLink, ...]] = {}
+        """Links that are dead once a directory is gone."""
         self.removed: list[Any] = []
 
     def list_pods(self) -> tuple[str, ...]:
@@ -110,12 +112,15 @@ class Logs:
 
     def remove_pod(self, directory: str, links: tuple[str, ...] = ()) -> None:
         self.removed.append((directory, *links))
+        self.pods = tuple(each for each in self.pods if each != directory)
+        self.links += self.into.pop(directory, ())
 
     def remove_container(self, directory: str, attempt: int, others: tuple[str, ...] = ()) -> None:
         self.removed.append(f"{directory}/{attempt}.log")
 
     def remove_link(self, path: str) -> None:
         self.removed.append(path)
+        self.links = tuple(each for each in self.links if each.path != path)
 
 
 class World:

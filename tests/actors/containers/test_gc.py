@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from actors.containers.gc import ContainerGCActor
+from actors.containers.gc import PASSES_AT_ONCE, ContainerGCActor
 from actors.containers.gc_rules import GcPolicy, Places
 from actors.containers.removal import GcTools
 from actors.kernel import Promise, broken
 from actors.messages.events import RecordEvent
 from actors.messages.pods import CollectorStarted, CollectPod, ContainersDied, KnownPods, PodCollected, PodWorkerStarted
 from runtime.cri import CriError, StatusCode
-from runtime.cri.messages import ListContainersResponse
+from runtime.cri.messages import Container, ListContainersResponse
 from runtime.logs.pod_logs import DeadLink
 from tests.actors.containers.dead_containers import SECOND_NS, World, crashed
 from tests.actors.containers.test_gc_rules import CREATED, READY, container, sandbox
@@ -57,6 +57,29 @@ def test_remains_of_unknown_pods_are_kept_until_every_source_has_reported(world:
     world.tell(seconds=61)
     assert ("/var/log/pods/ns_x_gone",) in world.logs.removed
     assert ("/var/log/pods/ns_x_new",) not in world.logs.removed
+
+
+def test_all_of_an_unknown_pod_goes_at_once(world: World):
+    world.runtime.add(container("dead", "gone/c", sandbox="box"), sandbox("box", "gone"))
+    world.logs.pods = ("/var/log/pods/ns_x_gone",)
+    world.logs.into = {"/var/log/pods/ns_x_gone": (DeadLink("/c/x-dead.log", "dead"),)}
+    world.tell(KnownPods(frozenset()), seconds=2)
+    assert world.left() == set()
+    assert world.logs.removed[1:] == [("/var/log/pods/ns_x_gone",), "/c/x-dead.log"]
+    lists = world.runtime.lists
+    world.tell(seconds=50)
+    assert world.runtime.lists == lists
+
+
+def test_a_runtime_that_shows_what_it_has_removed_is_not_asked_without_end(world: World):
+    class Liar(dict[str, Container]):
+        def __delitem__(self, _: str) -> None:
+            pass
+
+    world.runtime.containers = Liar()
+    world.runtime.add(container("dead", "gone/c", sandbox="box"), sandbox("box", "gone"))
+    world.tell(KnownPods(frozenset()), seconds=50)
+    assert world.runtime.lists == PASSES_AT_ONCE
 
 
 def test_a_pod_that_came_and_ended_since_the_last_report_is_still_known(world: World):

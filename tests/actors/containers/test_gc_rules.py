@@ -13,6 +13,7 @@ from actors.containers.gc_rules import (
     dead_containers,
     removable_sandboxes,
     surplus_of_names,
+    uncovers,
     unit_of,
     victim_of,
 )
@@ -135,6 +136,30 @@ def test_sandboxes_go_when_they_are_down_and_empty_and_not_the_newest_of_a_pod_t
     ]
     containers = [container("c", sandbox="holding")]
     assert removable_sandboxes(sandboxes, containers, lambda uid: uid == "g") == ["old", "gone"]
+
+
+@pytest.mark.parametrize(
+    ("dead", "removable", "is_more"),
+    [
+        ([], [], False),
+        ([container("c", sandbox="up")], [], False),
+        ([container("c", sandbox="old")], [], True),
+        ([container("c", "g/c", sandbox="up of gone")], [], True),
+        ([container("c", "g/c")], [], True),
+        ([], ["old"], False),
+        ([], ["gone"], True),
+    ],
+)
+def test_more_can_go_after_the_last_container_of_a_sandbox_and_the_last_sandbox_of_a_pod(
+    dead: list[Container], removable: list[str], is_more: bool
+):
+    sandboxes = [
+        sandbox("up", state=READY),
+        sandbox("old"),
+        sandbox("gone", uid="g"),
+        sandbox("up of gone", uid="g", state=READY),
+    ]
+    assert uncovers(dead, removable, sandboxes, lambda uid: uid == "g") is is_more
 
 
 def test_a_victim_knows_its_log_and_the_link_to_it():

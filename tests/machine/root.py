@@ -77,7 +77,7 @@ class Root:
 def root_for(kind: str) -> Root:
     """Debian for that kind of machine, from the cache or made now. Raises `RootError`."""
     place = CACHE / f"{kind}-{_digest(kind)}"
-    with _locked(kind):
+    with _locked(place.name):
         if not place.is_dir():
             with tempfile.TemporaryDirectory(prefix="new-", dir=CACHE) as new:
                 made = Path(new) / "made"

@@ -21,7 +21,7 @@ FOR_ROOT = {
 }
 """Command, and Debian's package of it: the root file system and its disks."""
 FOR_KIND = {
-    "uml": {"linux.uml": "user-mode-linux"},
+    "uml": {"linux.uml": "user-mode-linux", "ip": "iproute2"},
     "qemu": {"qemu-system-x86_64": "qemu-system-x86"},
 }
 """The same, by the kind of machine."""

@@ -73,9 +73,10 @@ def linked(roots: Callable[[str], Root]) -> Iterator[Linked]:
     """The server has not begun."""
     if KIND != "uml":
         pytest.skip("machines of QEMU have no link")
+    root = roots(KIND)
     with (
         link() as wire,
-        machine(roots(KIND), memory="2G", disk="3G", swap=None, link=wire.name) as one,
+        machine(root, memory="2G", disk="3G", swap=None, link=wire.name) as one,
         closing(OutsideServer(one, wire)) as server,
     ):
         yield Linked(one, wire, server)

@@ -32,6 +32,7 @@ class Look:
     unreadable: list[str]
     torn_networks: list[str]
     waited_s: float
+    waited_for: list[str]
     uptime_s: float
 
 

@@ -3,7 +3,8 @@
     python3 look.py actorlet|kubelet [LIMIT_S]
 
 It looks every two seconds until all is as the manifests say, or the limit is over. It prints one JSON object. `wrong`
-is empty when all is well. `twice` has every container that was seen alive twice at one moment, in any of the looks.
+is empty when all is well, and `waited_for` is what was wrong in the look before. `twice` has every container that was
+seen alive twice at one moment, in any of the looks.
 
 Live containers are those with a living process of their own, whatever the runtime thinks.
 """
@@ -34,7 +35,7 @@ _NEVER = Event()
 
 def main() -> None:
     agent, limit_s = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
-    began, twice = time.monotonic(), Counter[str]()
+    began, twice, waited_for = time.monotonic(), Counter[str](), list[str]()
     while True:
         seen = look(agent)
         alive: list[str] = seen["live"]
@@ -42,8 +43,10 @@ def main() -> None:
         waited = time.monotonic() - began
         if not seen["wrong"] or waited > limit_s:
             break
+        waited_for = seen["wrong"]
         _NEVER.wait(2)
-    print(json.dumps({**seen, "twice": dict(twice), "waited_s": round(waited, 1), "uptime_s": uptime()}))
+    more = {"twice": dict(twice), "waited_s": round(waited, 1), "waited_for": waited_for, "uptime_s": uptime()}
+    print(json.dumps({**seen, **more}))
 
 
 def look(agent: str) -> Look:
@@ -159,13 +162,13 @@ def remains(uids: set[str]) -> list[str]:
             uid.replace("_", "-") for uid in uids
         }:
             found.append(f"cgroup {place}")
+    if torn_networks():
+        # The runtime cannot remove their sandboxes, and logs go after these.
+        return found
     for place in LOGS.iterdir() if LOGS.is_dir() else ():
         if place.name.rpartition("_")[2] not in uids:
             found.append(f"logs {place}")
     found += [f"link {link}" for link in Path("/var/log/containers").glob("*") if not link.exists()]
-    if torn_networks():
-        # The runtime cannot remove their sandboxes.
-        return found
     others = ",".join(f'labels."io.kubernetes.pod.uid"!={uid}' for uid in sorted(uids))
     listed = subprocess.run(
         ["ctr", "-n", "k8s.io", "containers", "ls", "-q", *([others] if others else [])],

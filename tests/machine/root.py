@@ -31,11 +31,11 @@ TREE = Path(__file__).parents[2]
 GUEST = Path(__file__).parent / "guest"
 LOCK = TREE / "deploy" / "requirements.lock"
 RELEASE = os.environ.get("ACTORLET_MACHINE_RELEASE") or "trixie"
-"""Of the guest: bookworm has containerd 1.6 and Python 3.11, trixie 1.7 and 3.13, forky containerd 2."""
+"""Of the guest: bookworm has containerd 1.6 and Python 3.11, trixie 1.7 and 3.13, forky 2.1 and 3.14."""
 MIRROR = os.environ.get("ACTORLET_MACHINE_MIRROR") or "http://deb.debian.org/debian"
 CACHE = Path(os.environ.get("ACTORLET_MACHINE_CACHE") or Path.home() / ".cache" / "actorlet" / "machine")
 PREPARED = "/opt/prepared"
-PYTHON = "3.11" if RELEASE == "bookworm" else "3.13"
+PYTHON = {"bookworm": "3.11", "trixie": "3.13"}.get(RELEASE, "3.14")
 _FORMAT = 2
 """Raised when this module makes something else of the same parts."""
 _UML_MODULES = Path("/usr/lib/uml/modules")
@@ -187,6 +187,7 @@ def _make(kind: str, tree: Path, to: Path) -> None:
     _run(
         *("mmdebstrap", "--quiet", "--mode=root", "--variant=apt", "--dpkgopt=force-unsafe-io", *excluded),
         *('--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Languages "none"'),
+        '--aptopt=Acquire::Check-Valid-Until "false"',  # a snapshot is older than that
         *(f"--include={','.join([*_PACKAGES, *_OF_KIND[kind]])}", RELEASE, str(tree), MIRROR),
     )
     _furnish(tree)

@@ -14,6 +14,7 @@ import pytest
 from tests.machine.alone import AgentAlone
 from tests.machine.api_server import JOINED, EmbeddedServer, condition
 from tests.machine.conftest import KIND
+from tests.machine.inside.control_plane import NODE
 from tests.machine.kubelet import PROGRAM, KubeletAlone
 from tests.machine.machine import Machine, machine
 from tests.machine.root import Root
@@ -100,6 +101,22 @@ def test_only_the_process_over_the_limit_is_killed_where_that_is_configured(node
     node.machine.until(f"grep -rq lives /var/lib/kubelet/pods/{uid}/containers/main", "the first process goes on")
     assert node.server.pod("stubborn")["status"]["phase"] == "Running"
     node.server.delete("stubborn")
+
+
+def test_a_kill_for_want_of_memory_in_the_machine_is_an_event_of_the_node(node: Node) -> None:
+    node.agent.begin_again(evictionHard=NEVER, **SOON)
+    node.await_condition("Ready", "True")
+    node.machine.put("/opt/hog.sh", f"{holders(1200)}\nsleep 1000000\n")
+    node.machine.run("systemd-run -q --unit=hog -p OOMScoreAdjust=1000 sh /opt/hog.sh")
+
+    def told() -> list[str]:
+        return [each["message"] for each in node.server.events(NODE) if each["reason"] == "SystemOOM"]
+
+    node.server.await_that(told, "an event tells of the kill")
+    assert told()[0].startswith("System OOM encountered, victim process: "), told()
+    node.machine.run("systemctl stop hog; systemctl reset-failed hog", may_fail=True)
+    node.server.await_running("modest")
+    assert node.server.pod("modest")["status"]["containerStatuses"][0]["restartCount"] == 0
 
 
 def test_disk(node: Node) -> None:

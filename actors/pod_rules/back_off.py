@@ -5,6 +5,7 @@ After its first end a container starts again at once (spec 3.6). Each further en
 holds the back-offs, so a restart of the agent loses none. Each container carries the delay of its successor as an
 annotation, and the runtime knows when it ended. A container of another agent carries none; its restart count stands for
 the number of failures. If the clock was set back by more than the delay since the end, the container starts at once.
+So does one that the runtime has lost, with the machine's power or a runtime that died: no one knows how it ended.
 
 A container that this agent kills for a probe counts as upstream counts it: see `after_own_kill`.
 """
@@ -22,6 +23,9 @@ from config.objects import Container, Pod
 from config.pods.identity import title
 from config.values.durations import format_duration_ns
 from runtime.cri.identity import CONTAINER_IMAGE, RESOURCES, resources_text, same_hash
+
+LOST_CODE, LOST_REASON = 255, "Unknown"
+"""What containerd says of a container whose task was gone when it started."""
 
 
 def back_off(
@@ -43,7 +47,7 @@ def back_off(
         has_ended = last.attempt > 0 or (last.exited and not excused)
         return BackOffWait(0, 0, periods.initial_ns if has_ended else 0)
     owed_ns = _owed_ns(last, periods)
-    if not last.exited or excused:
+    if not last.exited or excused or (last.exit_code, last.reason) == (LOST_CODE, LOST_REASON):
         return BackOffWait(0, 0, owed_ns)  # it never started or is lost: its delay stays
     ran_ns = last.finished_at_ns - (last.started_at_ns or last.created_at_ns)
     if owed_ns == 0 or ran_ns > periods.reset_after_ns:

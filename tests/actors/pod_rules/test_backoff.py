@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from actors.model.observed import ObservedContainer
+from actors.pod_rules.action_types import BackOffWait
 from actors.pod_rules.back_off import after_own_kill, back_off, back_off_event, back_off_message
 from config.kubelet.crash_loop import CrashLoopPeriods
 from config.objects import ResourceRequirements
@@ -69,6 +70,27 @@ def test_an_absurd_restart_count_waits_the_most() -> None:
 # (spec 2.1.6)
 def test_a_container_that_ran_long_enough_resets_its_back_off(ran_s: int, waits: list[int]) -> None:
     assert loop(3, ran_ns=ran_s * SECOND_NS) == waits
+
+
+def test_a_machine_that_loses_its_power_again_and_again_delays_no_container() -> None:
+    owed_ns, waits = 0, []
+    for attempt in range(9):
+        last = _lost(seen("web", EXITED, attempt, 255, ended_ns=NOW_NS, back_off_ns=owed_ns))
+        wait = back_off(WEB, last, PERIODS, NOW_NS)
+        waits.append(wait.until_ns)
+        owed_ns = wait.next_delay_ns
+    assert (waits, owed_ns) == ([0] * 9, 0)
+
+
+def test_a_container_in_a_crash_loop_keeps_its_delay_over_a_loss_of_power() -> None:
+    owed_ns = 40 * SECOND_NS
+    last = seen("web", EXITED, 3, 255, ended_ns=NOW_NS, back_off_ns=owed_ns)
+    assert back_off(WEB, _lost(last), PERIODS, NOW_NS) == BackOffWait(0, 0, owed_ns)
+    assert back_off(WEB, last, PERIODS, NOW_NS) == BackOffWait(NOW_NS + owed_ns, owed_ns, 2 * owed_ns)
+
+
+def _lost(last: ObservedContainer) -> ObservedContainer:
+    return msgspec.structs.replace(last, reason="Unknown")
 
 
 # (spec 3.5.3)

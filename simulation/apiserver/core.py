@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 
 from actors.kernel.dispatcher import Dispatcher
 from actors.kernel.timers import Cancellable
@@ -90,11 +91,12 @@ class Core:
 
     def suffix(self, length: int = 5) -> str:
         """The random suffix for a generateName."""
-        bits, text = self._chance.bits(), ""
-        for _ in range(length):
-            bits, letter = divmod(bits, len(_LETTERS))
-            text += _LETTERS[letter]
-        return text
+        return _letters(self._chance.bits(), length)
+
+    @staticmethod
+    def suffix_of(content: bytes) -> str:
+        """The suffix that looks random, and is always the same for the same content."""
+        return _letters(int.from_bytes(blake2b(content, digest_size=8).digest()), 5)
 
     def between(self, low: int, high: int) -> int:
         return self._chance.between(low, high)
@@ -112,3 +114,11 @@ class Core:
 def seconds_of(timestamp: str) -> int:
     """Seconds since 1970 of an RFC3339 time. Raises ValueError."""
     return int(datetime.fromisoformat(timestamp).timestamp())
+
+
+def _letters(bits: int, length: int) -> str:
+    text = ""
+    for _ in range(length):
+        bits, letter = divmod(bits, len(_LETTERS))
+        text += _LETTERS[letter]
+    return text

@@ -1,11 +1,14 @@
 """ServiceAccount: a new pod gets its account, the pull secrets of that, and the volume with its token.
 
-A missing account is refused (403). Mirror pods get none.
+A missing account is refused (403). Mirror pods get none. A kube-apiserver draws the name of the volume for each pod.
+Here it depends on the spec, so that pods of one template have one spec: a hundred thousand pods hold it once.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import msgspec
 
 from simulation.apiserver.admission.attributes import CREATE, Attributes, Plugin, is_mirror_pod
 from simulation.apiserver.core import Core
@@ -14,6 +17,7 @@ from simulation.apiserver.status import Json
 
 TOKEN_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount"
 TOKEN_SECONDS = 3607
+_encode = msgspec.json.Encoder().encode
 
 
 def admit(this: Attributes) -> None:
@@ -46,7 +50,7 @@ def _add_service_account(this: Attributes, namespace: str, spec: Json) -> None:
 def _add_token_volume(core: Core, spec: Json) -> None:
     volumes: list[Any] = list(spec.get("volumes") or ())
     known = next((one["name"] for one in volumes if str(one.get("name", "")).startswith("kube-api-access-")), None)
-    volume_name = known or f"kube-api-access-{core.suffix()}"
+    volume_name = known or f"kube-api-access-{core.suffix_of(_encode(spec))}"
     used = False
     for field in ("initContainers", "containers"):
         if not spec.get(field):

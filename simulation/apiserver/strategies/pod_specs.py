@@ -1,22 +1,18 @@
 """Specs of pods and of their templates, with results that depend on them.
 
-Each is kept once: pods of one template share one spec. Where a pod has a token, the drawn name of its volume stands in
-its spec. Such a spec shares all parts without the name. The defaults, the faults and the QoS class of a spec depend on
-its content alone, and not on that name. A shared spec is replaced, never changed. The caches are bounded and keep the
-newest. Pure.
+Each is kept once: pods of one template share one spec, and those of them on one node share it with its name. The
+defaults, the faults and the QoS class of a spec depend on its content alone. A shared spec is replaced, never changed.
+The caches are bounded and keep the newest. Pure.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from operator import is_
 from sys import intern
-from typing import Any
 
 import msgspec
 
-from config.caches import MIB, KeptBytes
+from config.caches import KIB, MIB, KeptBytes
 from config.documents.codec import from_builtins, to_builtins
 from config.objects import Pod
 from config.pods.defaults import default_pod, default_spec
@@ -28,12 +24,10 @@ from simulation.apiserver.status import Json
 from simulation.apiserver.store.by_identity import ByIdentity, in_memory_bytes
 
 SPECS_BYTES, SPEC_BYTES = 16 * MIB, MIB
+BOUND_BYTES = KIB
+"""What the spec of a bound pod takes, besides its text and what it shares with the spec before."""
 
 _judged: ByIdentity[tuple[Cause, ...]] = ByIdentity(SPECS_BYTES, SPEC_BYTES)
-_TOKEN = "kube-api-access-"
-_TOKEN_TEXT = b'"kube-api-access-"'
-_DRAWN = re.compile(rb'"(kube-api-access-[a-z0-9]{5})"(:?)')
-"""The volume with the token of a pod has a drawn name, by which pods of one template differ."""
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _encode = msgspec.json.Encoder().encode
 
@@ -57,13 +51,11 @@ class _Works:
     def __call__(self, spec: Json) -> WorkedSpec:
         worked = self._shared.get(spec)
         if worked is None:
-            text, name = _without_name(_encode(spec))
+            text = _encode(spec)
             try:
                 worked = self._texts[text]
             except KeyError:
                 worked = self._texts.keep(text, self._work_out(text), in_memory_bytes(len(text)))
-            if name:
-                worked = WorkedSpec(_with_name(worked.spec, name), worked.qos)
             self._shared.put(worked.spec, worked)
         return worked
 
@@ -91,7 +83,7 @@ def causes_of_spec(spec: Json) -> tuple[Cause, ...]:
     """The faults of a complete spec of a pod."""
     found = _judged.get(spec)
     if found is None:
-        text, _ = _without_name(_encode(spec))
+        text = _encode(spec)
         try:
             found = _judged_texts[text]
         except KeyError:
@@ -107,32 +99,9 @@ def on_node(spec: Json, node: str) -> Json:
     bound = {**spec, "nodeName": intern(node)}
     text = _encode(bound)
     try:
-        return _specs[text]
+        return _bound[text]
     except KeyError:
-        return _specs.keep(text, bound, in_memory_bytes(len(text)))
-
-
-def _without_name(text: bytes) -> tuple[bytes, str]:
-    """The text of a spec without the drawn name in it, and that name.
-
-    The text as it is, and "", where there is no such name, or more than one.
-    """
-    drawn = set(_DRAWN.findall(text))
-    if len(drawn) != 1 or _TOKEN_TEXT in text:
-        return text, ""
-    name, is_key = drawn.pop()
-    return (text, "") if is_key else (_DRAWN.sub(_TOKEN_TEXT, text), name.decode())
-
-
-def _with_name(value: Any, name: str) -> Any:
-    """The same with that name. Parts without it are shared."""
-    if isinstance(value, dict):
-        made = {field: _with_name(part, name) for field, part in value.items()}
-        return value if all(map(is_, made.values(), value.values())) else made
-    if isinstance(value, list):
-        items = [_with_name(part, name) for part in value]
-        return value if all(map(is_, items, value)) else items
-    return name if value == _TOKEN else value
+        return _bound.keep(text, bound, 2 * len(text) + BOUND_BYTES)
 
 
 def _as_go_writes(spec: Json) -> Json:
@@ -158,3 +127,5 @@ def _shared(text: bytes) -> Json:
 
 _judged_texts: KeptBytes[bytes, tuple[Cause, ...]] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
 _specs: KeptBytes[bytes, Json] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
+_bound: KeptBytes[bytes, Json] = KeptBytes(SPECS_BYTES, SPEC_BYTES)
+"""One template has as many as there are nodes."""

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Set
 
 import msgspec
-from cachetools import FIFOCache
 
 from actors.messages.events import RecordedEvent, RecordEvent
 
@@ -32,7 +31,7 @@ class KeptEvents:
     """
 
     def __init__(self) -> None:
-        self._here: FIFOCache[RecordEvent, RecordedEvent] = FIFOCache(KEPT)
+        self._here: dict[RecordEvent, RecordedEvent] = {}
         """In the order of the last time each came."""
         self._gone: deque[tuple[int, bytes]] = deque()
         """How many, and which."""
@@ -45,6 +44,8 @@ class KeptEvents:
             recorded = RecordedEvent(event, 1, wall_ns, wall_ns)
         else:
             recorded = msgspec.structs.replace(known, count=known.count + 1, last_wall_ns=wall_ns)
+        if len(self._here) >= KEPT:
+            del self._here[next(iter(self._here))]
         self._here[event] = recorded
         self._make_room()
         return recorded

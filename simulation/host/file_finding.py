@@ -1,6 +1,7 @@
 """Resolves a path to what lies there.
 
-It handles links, missing files, and directories that are known by their path.
+Nearly every path is walked by the names in it. Where that leads to a link, a missing directory or a path with dots, it
+is looked at step by step.
 """
 
 from __future__ import annotations
@@ -8,35 +9,18 @@ from __future__ import annotations
 import errno
 import os
 
-from cachetools import FIFOCache
-
 from simulation.host.file_nodes import Directory, File, Node, SymbolicLink
 from simulation.host.file_paths import directory_of, error_at, normal
 
 LINKS_MAX = 40
-KNOWN_AT_MOST = 2_000
-"""Directories of the pods that start or end now, also of one with hundreds of containers.
-
-The others are found step by step.
-
-Each costs 300 bytes.
-"""
 NO_NAMES = frozenset({"", ".", ".."})
 
 
 class FileFinder:
-    """See the module.
-
-    Every way leads through the directory above, so a path costs one look where that is known.
-    """
+    """See the module."""
 
     def __init__(self) -> None:
         self._root = Directory()
-        self._known: FIFOCache[str, Directory] = FIFOCache(KNOWN_AT_MOST)
-        """Directories by normal paths without a link on the way: true until one is removed or renamed.
-
-        A pod's dozen of operations are done in few of them, and below the same half a dozen of names.
-        """
 
     def _node(self, path: str, *, follow: bool = True, links: int = 0) -> Node:
         """The node at a path. Raises OSError if it is missing, below a file, or behind too many links."""
@@ -68,9 +52,9 @@ class FileFinder:
 
     def _directory(self, path: str, asked: str = "", links: int = 0) -> Directory:
         """`asked`: what is looked for, and missing where this is."""
-        known = self._known.get(path)
-        if known is not None and known.linked:
-            return known
+        plain = self._walked(path)
+        if plain is not None:
+            return plain
         path = normal(path)
         above, name = self._place(path, asked or path, links)
         node = above.entries.get(name) if name else above
@@ -78,26 +62,27 @@ class FileFinder:
             raise error_at(errno.ENOENT, asked or path)
         if type(node) is SymbolicLink:
             node = self._followed(node, path, links)
-        elif type(node) is Directory:
-            self._know(path, node, above)
         if not isinstance(node, Directory):
             raise error_at(errno.ENOTDIR, path)
         return node
 
-    def _know(self, path: str, directory: Directory, above: Directory) -> None:
-        """Remember the path of a directory for faster lookups, unless its parent was reached through a link."""
-        head = directory_of(path)
-        if path != head and (head == "/" or self._known.get(head) is above):
-            self._known[path] = directory
+    def _walked(self, path: str) -> Directory | None:
+        """The directory at a path without links and dots; None: look closer."""
+        root, *names = path.split("/")
+        here = None if root else self._root
+        for name in names:
+            below = here and here.entries.get(name)
+            here = below if type(below) is Directory else None
+        return here
 
     def _place(self, path: str, asked: str, links: int = 0) -> tuple[Directory, str]:
         """The directory above, and the name in it; the root itself, and no name."""
         head, slash, last = path.rpartition("/")
         if not slash or last in NO_NAMES:
             head, _, last = normal(path).rpartition("/")
-        known = self._known.get(head)
-        if known is not None and known.linked:
-            return known, last
+        plain = self._walked(head) if slash else None
+        if plain is not None:
+            return plain, last
         return self._directory(head, asked, links) if head else self._root, last
 
     def _parent(self, path: str) -> tuple[Directory, str]:

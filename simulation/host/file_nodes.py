@@ -48,7 +48,6 @@ class Directory(msgspec.Struct, eq=False):
 
     entries: dict[str, Node] = msgspec.field(default_factory=dict)
     mode: int = 0o755
-    linked: bool = True
 
 
 Node = File | SymbolicLink | Directory

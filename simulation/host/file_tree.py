@@ -13,6 +13,7 @@ import errno
 import os
 from collections.abc import Callable
 from functools import partial, wraps
+from sys import intern
 from typing import Concatenate, ParamSpec, TypeVar
 
 from simulation.host.file_finding import FileFinder
@@ -138,9 +139,9 @@ class FileTree(SickPaths, FileFinder):
             self._made(path, path)
 
     def _made(self, path: str, asked: str) -> Directory:
-        known = self._known.get(path)
-        if known is not None and known.linked:
-            return known
+        there = self._walked(path)
+        if there is not None:
+            return there
         path = normal(path)
         if path == "/":
             return self._root
@@ -150,13 +151,11 @@ class FileTree(SickPaths, FileFinder):
         if node is None:
             self._is_to_change(path)
             self.version += 1
-            node = directory.entries[name] = Directory()
+            node = directory.entries[intern(name)] = Directory()
         elif type(node) is SymbolicLink:
             node = self._followed(node, path)
         if not isinstance(node, Directory):
             raise error_at(errno.EEXIST if path == normal(asked) else errno.ENOTDIR, path)
-        if directory.entries[name] is node:
-            self._know(path, node, directory)
         return node
 
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:
@@ -186,7 +185,7 @@ class FileTree(SickPaths, FileFinder):
             with contextlib.suppress(FileNotFoundError):  # a link that leads nowhere is replaced
                 return self._file(path)
         self.version += 1
-        file = directory.entries[name] = File(self)
+        file = directory.entries[intern(name)] = File(self)
         return file
 
     def link(self, path: str, target: str) -> None:
@@ -200,7 +199,7 @@ class FileTree(SickPaths, FileFinder):
             if replaced is not None:
                 self._free(replaced)
             self.version += 1
-            directory.entries[name] = SymbolicLink(target)
+            directory.entries[intern(name)] = SymbolicLink(target)
         self._tell(path)
 
     def rename(self, old: str, new: str) -> None:
@@ -221,9 +220,7 @@ class FileTree(SickPaths, FileFinder):
             if replaced is not None:
                 self._free(replaced)
             self.version += 1
-            target.entries[new_name] = directory.entries.pop(name)
-            if isinstance(moved, Directory):
-                self._known.clear()
+            target.entries[intern(new_name)] = directory.entries.pop(name)
         self._tell(old)
         self._tell(new)
 
@@ -312,9 +309,7 @@ class FileTree(SickPaths, FileFinder):
                 each.linked = False
                 self.used_bytes -= len(each.data)
             elif type(each) is Directory:
-                each.linked = False
                 gone += each.entries.values()
-                each.entries = {}  # a known path may hold the directory for a while
 
 
 def _holds(node: Node, directory: Directory) -> bool:

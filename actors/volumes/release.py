@@ -51,7 +51,7 @@ class _Leaving(msgspec.Struct):
     told: str = ""
     left: deque[VolumePlace] = msgspec.field(default_factory=deque)
     blocked: dict[Window, deque[VolumePlace]] = msgspec.field(default_factory=dict)
-    found: deque[LocatedVolume] = msgspec.field(default_factory=deque)
+    found: list[LocatedVolume] = msgspec.field(default_factory=list)
     waiting: set[Key] = msgspec.field(default_factory=set)
     resting: list[tuple[int, int, Key]] = msgspec.field(default_factory=list)
     troubles: dict[Key, VolumeProblem] = msgspec.field(default_factory=dict)
@@ -155,7 +155,7 @@ class VolumeReleases:
         looks = LOOKS_AT_ONCE
         while looks and leaving.found:
             looks -= 1
-            volume = leaving.found.popleft()
+            volume = leaving.found.pop()
             self._actual.found(volume)
             leaving.left.append(volume.place)
         while looks and (place := self._take_next(leaving)) is not None:

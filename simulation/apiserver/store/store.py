@@ -3,9 +3,10 @@
 It has every object in its newest version, the last changes of each resource, and the watchers.
 
 One revision counter covers all objects and is their resourceVersion. An object is JSON builtins and never changes once
-it is stored: a new version shares the unchanged parts. Each version is encoded at most once. Watchers are indexed by
+it is stored: a new version shares the unchanged parts. A new version is encoded at most once. Watchers are indexed by
 node, by name and by namespace, and a change visits only those it concerns. So ten thousand pods on a hundred nodes are
-cheap to watch.
+cheap to watch. An object is at rest when its last change is no longer kept. Then it is encoded whenever somebody asks
+for it: such texts would be a tenth of the memory.
 
 Only the newest changes of each resource are kept, at most `history_at_most` and `HISTORY_BYTES`; a watch from before
 them is refused as expired. The store itself is not thread-safe. It does not interpret objects.
@@ -62,8 +63,11 @@ class Version(msgspec.Struct, eq=False):
     revision: int
     node: str = ""
     twin: Version | None = None
-    _body: bytes = b""
-    """The JSON of the whole object, or nothing yet."""
+    _body: bytes | None = b""
+    """The JSON of the whole object, or nothing yet.
+
+    None: it is encoded each time, as objects at rest are.
+    """
     _text: bytes = b""
     """The JSON of an object that is written down."""
     _size_bytes: int = 0
@@ -100,9 +104,13 @@ class Version(msgspec.Struct, eq=False):
         if self._text and not self.managed:
             return self._text
         body = self._body or _encoded(self.object, self.managed)
-        if self._object is not None:
+        if self._object is not None and self._body is not None:
             self._body = body
         return body
+
+    def come_to_rest(self) -> None:
+        """Keep the JSON no longer: it takes as much as a third of the object, and few ask for it now."""
+        self._body = None
 
     @property
     def size_bytes(self) -> int:
@@ -360,7 +368,10 @@ class Collection:
     def _forget_first(self, cut: int) -> None:
         if cut > 0:
             self.forgotten = self._history[cut - 1].revision
-            self._history_bytes -= sum(change.size_bytes for change in self._history[:cut])
+            for change in self._history[:cut]:
+                self._history_bytes -= change.size_bytes
+                if change.new is not None:
+                    change.new.come_to_rest()
             del self._history[:cut]
 
     def _keep_history_small(self) -> None:

@@ -1,6 +1,6 @@
 """The process of a simulated cluster, and the pipes to it.
 
-Orders and answers are JSON, one line each.
+Orders and answers are JSON, one line each. Empty lines between them say that the cluster is at work.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ class ClusterProcess:
         self._stderr.close()
 
     def ask(self, order: Mapping[str, Any], within_s: float) -> dict[str, Any]:
-        """Give an order and wait for its answer. Raises ClusterError."""
+        """Give an order and wait for its answer.
+
+        `within_s`: how long its time may stand still. Raises ClusterError.
+        """
         assert self._child.stdin is not None
         line = json.dumps(order).encode() + b"\n"
         for _ in range(self._unanswered):
@@ -83,14 +86,14 @@ class ClusterProcess:
     def _read_line(self, order: str, within_s: float) -> bytes:
         assert self._child.stdout is not None
         descriptor = self._child.stdout.fileno()
-        while b"\n" not in self._unread:
+        while b"\n" not in (unread := self._unread.lstrip(b"\n")):
             if not select.select([descriptor], [], [], within_s)[0]:
                 raise ClusterError(f"the simulated cluster has not answered {order} for {within_s:g} s")
             data = os.read(descriptor, 65536)
             if not data:
                 raise self._ended()
             self._unread += data
-        line, _, self._unread = self._unread.partition(b"\n")
+        line, _, self._unread = unread.partition(b"\n")
         self._unanswered -= 1
         return line
 

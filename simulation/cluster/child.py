@@ -1,7 +1,8 @@
 """The process of a simulated cluster: `actorlet.testing` starts it and sends it orders.
 
-Each line of standard input is an order; a line of standard output answers it. The process ends when its standard input
-ends, or when its parent dies, and leaves nothing behind. The world, its API server and the orders share one loop.
+Each line of standard input is an order; a line of standard output answers it. During a long order an empty line says
+that the world's time has moved on. The process ends when its standard input ends, or when its parent dies, and leaves
+nothing behind. The world, its API server and the orders share one loop.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from typing import IO, Any
 
@@ -21,12 +23,13 @@ from runtime.files.passing_directory import passing_directory
 from runtime.io.event_loop import LoopThread, leave_to_others
 from runtime.io.rings import leave_rings_at_exit, look_seldom_for_rings
 from simulation.cluster.new_cluster import RINGS_AFTER_OBJECTS, new_cluster
-from simulation.cluster.orders import Begin, OrderError, read_order
+from simulation.cluster.orders import Begin, Order, OrderError, read_order
 from simulation.cluster.running_cluster import RunningCluster
 
 PREFIX = "actorlet-cluster-"
 ORDER_BYTES_AT_MOST = 2**24
 LOOK_FOR_PARENT_EVERY_S = 1.0
+BEAT_EVERY_S = 10.0
 
 
 def main() -> int:
@@ -94,7 +97,7 @@ async def _live(loop: LoopThread, reader: asyncio.StreamReader, answers: IO[byte
                         cluster = new_cluster(_begin_in(line), loop, os.path.join(directory, "kubeconfig"), directory)
                         answer = await cluster.begin()
                     else:
-                        answer = await cluster.obey(read_order(line))
+                        answer = await _obey(cluster, read_order(line), answers)
                 except OrderError as error:
                     answer = {"error": str(error)}
                 answers.write(msgspec.json.encode(answer) + b"\n")
@@ -104,6 +107,26 @@ async def _live(loop: LoopThread, reader: asyncio.StreamReader, answers: IO[byte
         finally:
             if cluster is not None:
                 await cluster.end()
+
+
+async def _obey(cluster: RunningCluster, order: Order, answers: IO[bytes]) -> dict[str, Any]:
+    """The answer to an order, and beats until there is one. Raises OrderError."""
+    beats = asyncio.create_task(beat(cluster.world.now_ns, answers))
+    try:
+        return await cluster.obey(order)
+    finally:
+        beats.cancel()
+
+
+async def beat(now_ns: Callable[[], int], answers: IO[bytes]) -> None:
+    """Say again and again that time has moved, so that whoever waits for an answer waits on."""
+    seen_ns = now_ns()
+    while True:
+        await leave_to_others(BEAT_EVERY_S)
+        if now_ns() != seen_ns:
+            seen_ns = now_ns()
+            answers.write(b"\n")
+            answers.flush()
 
 
 def _begin_in(line: bytes) -> Begin:

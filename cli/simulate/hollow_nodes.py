@@ -16,6 +16,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ from cli.blocked_signals import blocking
 from cli.command_parser import CommandParser
 from cli.printing import complain
 from cli.run.log_lines import log_to
+from cli.simulate.hollow_shares import Share, Shares, shares_of
 from cli.styling import console, shown
 from cli.version import VERSION
 from config.credentials.kubeconfig import ApiAccess
@@ -42,18 +44,21 @@ from runtime.io.event_loop import LoopThread
 from runtime.io.rings import few_collections
 from runtime.state.config_files import configuration_of
 from simulation.cri.behaviour_values import duration_ns
-from simulation.node.hollow_nodes import FILES_PER_NODE, HollowNodes, HollowPlan, HollowStatus
+from simulation.node.hollow_nodes import FILES_PER_NODE, REMOVAL_SECONDS, HollowNodes, HollowPlan, HollowStatus
 
 LOG = logging.getLogger("actorlet.hollow")
 
 SECOND_NS = 10**9
 NODES_AT_MOST = 5_000
+PROCESSES_AT_MOST = 64
 WORKERS = 2
 """The work is Python code: more threads would only wait for the interpreter lock."""
 LOOK_EVERY_SECONDS = 1.0
 TOLD_EVERY_SECONDS = 60.0
 TOLD_AGAIN_SECONDS = 5.0
 """Seconds between two lines of the log about changes."""
+ENDS_WITHIN_SECONDS = 30.0
+"""For the nodes of another process to end, besides the removal of their objects."""
 OWN_FILES = 200
 CLUSTER: dict[str, Any] = {"cluster_dns": ("10.96.0.10",), "cluster_domain": "cluster.local"}
 """Settings of the cluster where `--config` has none.
@@ -80,49 +85,78 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         plan, access = _plan(options), _access(options.kubeconfig)
         lasts_s = None if options.lasts is None else duration_ns(options.lasts) / SECOND_NS
-        return _run(plan, access, lasts_s, remove=options.remove_nodes, verbose=options.verbose)
+        return _run(plan, access, options, lasts_s)
     except _RefusedError as refusal:
         complain(f"actorlet simulate: {refusal}")
         return 2
 
 
-def _run(plan: HollowPlan, access: ApiAccess, lasts_s: float | None, *, remove: bool, verbose: bool) -> int:
-    complaint = allow_open_files(OWN_FILES + FILES_PER_NODE * plan.count)
+def _run(plan: HollowPlan, access: ApiAccess, options: argparse.Namespace, lasts_s: float | None) -> int:
+    shares = shares_of(plan, options.processes)
+    complaint = allow_open_files(OWN_FILES + FILES_PER_NODE * max(each.count for each in shares))
     if complaint:
         raise _RefusedError(
             f"--nodes {plan.count}: each has some sockets open, and so many files are not allowed: {complaint}"
         )
-    user_agent = f"actorlet/{VERSION} (hollow) kubernetes/{KUBERNETES_VERSION}"
     terminal = console(stderr=True)
     with ExitStack() as after:
-        after.enter_context(few_collections(RINGS_AFTER_OBJECTS))
-        dispatcher = PoolDispatcher(WORKERS)
-        after.callback(dispatcher.close)
-        loop = after.enter_context(closing(LoopThread("hollow-nodes")))
-        nodes = HollowNodes(plan, dispatcher, loop, access, user_agent)
-        show = after.enter_context(_display(terminal, access, verbose))
-        nodes.start()
-        _watch(nodes, show, terminal, lasts_s)
-        show(nodes.status(), "ending")
-        troubles = nodes.stop(remove=remove)
+        if len(shares) > 1:
+            run = partial(_begun_in_process, access, options.verbose)
+            spread = Shares(Share(each, run, remove=options.remove_nodes) for each in shares)
+            after.callback(spread.close)
+            show = after.enter_context(_display(terminal, access, options.verbose))
+            troubles = _watch(spread.status, show, terminal, lasts_s, spread.newly_over)
+            show(spread.status(), "ending")
+            troubles += spread.stop(REMOVAL_SECONDS + ENDS_WITHIN_SECONDS)
+        else:
+            nodes = _begun(access, plan, after)
+            show = after.enter_context(_display(terminal, access, options.verbose))
+            troubles = _watch(nodes.status, show, terminal, lasts_s)
+            show(nodes.status(), "ending")
+            troubles += nodes.stop(remove=options.remove_nodes)
     complain(*(f"actorlet simulate: {trouble}" for trouble in troubles))
     return 1 if troubles else 0
 
 
+def _begun(access: ApiAccess, plan: HollowPlan, after: ExitStack) -> HollowNodes:
+    """The nodes, which have begun in this process."""
+    after.enter_context(few_collections(RINGS_AFTER_OBJECTS))
+    dispatcher = PoolDispatcher(WORKERS)
+    after.callback(dispatcher.close)
+    loop = after.enter_context(closing(LoopThread("hollow-nodes")))
+    user_agent = f"actorlet/{VERSION} (hollow) kubernetes/{KUBERNETES_VERSION}"
+    nodes = HollowNodes(plan, dispatcher, loop, access, user_agent)
+    nodes.start()
+    return nodes
+
+
+def _begun_in_process(access: ApiAccess, verbose: bool, plan: HollowPlan, after: ExitStack) -> HollowNodes:
+    after.enter_context(_agents_logged(verbose))
+    return _begun(access, plan, after)
+
+
 def _watch(
-    nodes: HollowNodes, show: Callable[[HollowStatus, str], None], terminal: Console, lasts_s: float | None
-) -> None:
-    """Wait for a signal or the end of the time."""
+    status: Callable[[], HollowStatus],
+    show: Callable[[HollowStatus, str], None],
+    terminal: Console,
+    lasts_s: float | None,
+    newly_over: Callable[[], list[str]] = list,
+) -> list[str]:
+    """Wait for a signal or the end of the time. Returns the troubles of processes that are over before."""
+    troubles: list[str] = []
     began_s = terminal.get_time()
     while True:
         left_s = LOOK_EVERY_SECONDS
         if lasts_s is not None:
             left_s = min(left_s, began_s + lasts_s - terminal.get_time())
             if left_s <= 0:
-                return
+                return troubles
         if signal.sigtimedwait(SIGNALS, left_s) is not None:
-            return
-        show(nodes.status(), "")
+            return troubles
+        for trouble in newly_over():
+            LOG.error("%s", trouble)
+            troubles.append(trouble)
+        show(status(), "")
 
 
 # --- output -----------------------------------------------------------------------------------------------------------
@@ -154,11 +188,19 @@ def _display(terminal: Console, access: ApiAccess, verbose: bool) -> Iterator[Sh
             show = _on_terminal(live, server)
         else:
             show = _LogLines(server, terminal.get_time).show
-        # After Live, which keeps its line below others. Agents' usual warnings also appear as events.
-        handler = log_to(sys.stderr, lowest=logging.INFO if verbose else logging.ERROR)
-        after.callback(logging.getLogger().removeHandler, handler)
-        LOG.setLevel(logging.INFO)
+        after.enter_context(_agents_logged(verbose))  # after Live, which keeps its line below others
         yield show
+
+
+@contextlib.contextmanager
+def _agents_logged(verbose: bool) -> Iterator[None]:
+    """Log what agents say. Their usual warnings also appear as events."""
+    handler = log_to(sys.stderr, lowest=logging.INFO if verbose else logging.ERROR)
+    LOG.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
 
 
 def _on_terminal(live: Live, server: str) -> Show:
@@ -223,6 +265,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kubeconfig", required=True, metavar="FILE", help="the API server, and who they are there")
     parser.add_argument(
         "--nodes", type=number_from(1, NODES_AT_MOST), default=1, metavar="N", help="how many (default: 1)"
+    )
+    parser.add_argument(
+        "--processes",
+        type=number_from(1, PROCESSES_AT_MOST),
+        default=1,
+        metavar="N",
+        help="spread the nodes over so many processes, each with a core of its own (default: 1)",
     )
     parser.add_argument("--name-prefix", default="hollow-", metavar="TEXT", help="of their names (default: hollow-)")
     parser.add_argument("--first", type=number_from(0, 10**6), default=0, metavar="N", help="number of the first (0)")

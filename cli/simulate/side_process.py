@@ -80,6 +80,41 @@ class Side:
         return self.stand.must_end or os.getppid() != self._caller
 
 
+class Channel(Generic[Given]):
+    """What a process says while it runs. The caller makes it before the process, and then calls `listen`."""
+
+    def __init__(self) -> None:
+        self._heard, self._said = _FORK.Pipe(duplex=False)
+
+    def listen(self) -> None:
+        """The caller says nothing, so that the channel ends with the process."""
+        self._said.close()
+
+    def speak(self) -> None:
+        """The process hears nothing, so that it notices when the caller is gone."""
+        self._heard.close()
+
+    def say(self, what: Given) -> bool:
+        """Whether there is somebody who hears it."""
+        try:
+            self._said.send(what)
+        except BrokenPipeError:
+            return False
+        return True
+
+    def latest(self, before: Given) -> Given:
+        """What was said last; `before` where nothing is new.
+
+        Raises EOFError once all is heard and the process is gone.
+        """
+        while self._heard.poll():
+            before = self._heard.recv()
+        return before
+
+    def close(self) -> None:
+        self._heard.close()
+
+
 class SideProcess(Generic[Given]):
     """Run `operation` in a process of its own. Raises `NoProcessError`."""
 

@@ -192,6 +192,50 @@ def test_nodes_take_their_objects_with_them_where_that_is_asked_for(server: Embe
     seen.until(lambda: not [key for key in seen.objects if key[0] == "Node"], "they are gone")
 
 
+def processes_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return sorted(psutil.Process(process.pid).children(), key=lambda each: each.pid)
+
+
+def test_nodes_in_several_processes_end_with_the_command(server: EmbeddedApi, api: Api) -> None:
+    seen, names = Seen(api), [f"hollow-{number}" for number in range(5)]
+    with hollow(server, "--nodes=5", "--processes=2", "--remove-nodes") as process:
+        seen.until(lambda: all(seen.is_ready(("Node", name)) for name in names), "all are Ready")
+        assert len(processes_of(process)) == 2
+        told = ended(process)
+    seen.until(lambda: not [key for key in seen.objects if key[0] == "Node"], "they are gone")
+    assert "of 5 nodes live" in told, told
+
+
+def test_a_process_that_is_killed_takes_its_own_nodes_along(server: EmbeddedApi, api: Api, tmp_path: Path) -> None:
+    configuration = tmp_path / "kubelet.yaml"
+    configuration.write_text(CONFIGURATION)
+    seen, names = Seen(api), [f"hollow-{number}" for number in range(4)]
+    with hollow(server, "--nodes=4", "--processes=2", f"--config={configuration}") as process:
+        seen.until(lambda: all(seen.is_ready(("Node", name)) for name in names), "all are Ready")
+        processes_of(process)[0].kill()
+        assert process.stderr is not None
+        told = next(line for line in process.stderr if "are gone" in line)
+        before = Counter(seen.writes)
+        seen.until(lambda: all(seen.writes["Lease", name] > before["Lease", name] + 1 for name in names[2:]), "go on")
+        process.send_signal(signal.SIGTERM)
+        _, rest = process.communicate(timeout=PATIENCE_S)
+    why = "the nodes hollow-0 to hollow-1 are gone: its process was ended by SIGKILL"
+    assert why in told
+    assert why in rest
+    assert "2 of 4 nodes live" in rest
+    assert process.returncode == 1
+
+
+def test_processes_end_when_the_command_is_killed(server: EmbeddedApi, api: Api) -> None:
+    seen = Seen(api)
+    with hollow(server, "--nodes=2", "--processes=2") as process:
+        seen.until(lambda: all(seen.is_ready(("Node", f"hollow-{number}")) for number in range(2)), "both are Ready")
+        children = processes_of(process)
+        process.kill()
+        gone, alive = psutil.wait_procs(children, timeout=PATIENCE_S)
+    assert (len(gone), alive) == (2, [])
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

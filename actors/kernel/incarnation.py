@@ -102,7 +102,6 @@ class Effects:
     """The effects that run, at most `limit`; the others wait.
 
     `post` puts the end of one into the actor's mailbox.
-
     `generation` tells an effect of this incarnation from one that was begun before a restart.
     """
 
@@ -113,14 +112,12 @@ class Effects:
         self._limit = limit
         self._post = post
         self._running = 0
-        self._waiting: deque[tuple[Make, Then]] | None = None
-        """None while none waits: each pod has several actors, and an empty deque takes 620 bytes."""
+        self._waiting: deque[tuple[Make, Then]] | None = None  # until one waits: an empty deque takes 620 bytes
 
     def begin(self, make: Make, then: Then) -> None:
         """Start an effect now, or when fewer run."""
         if self._running >= self._limit:
-            if self._waiting is None:
-                self._waiting = deque()
+            self._waiting = self._waiting or deque()
             self._waiting.append((make, then))
             return
         self._running += 1
@@ -135,8 +132,6 @@ class Effects:
         self._running -= 1
         while self._waiting and self._running < self._limit:
             self.begin(*self._waiting.popleft())
-        if not self._waiting:
-            self._waiting = None
 
     def count(self) -> int:
         return self._running + len(self._waiting or ())

@@ -31,6 +31,7 @@ from cli.command_parser import CommandParser
 from cli.printing import complain
 from cli.run.log_lines import log_to
 from cli.simulate.hollow_shares import Share, Shares, shares_of
+from cli.simulate.side_process import NoProcessError
 from cli.styling import console, shown
 from cli.version import VERSION
 from config.credentials.kubeconfig import ApiAccess
@@ -102,8 +103,13 @@ def _run(plan: HollowPlan, access: ApiAccess, options: argparse.Namespace, lasts
     with ExitStack() as after:
         if len(shares) > 1:
             run = partial(_begun_in_process, access, options.verbose)
-            spread = Shares(Share(each, run, remove=options.remove_nodes) for each in shares)
+            spread = Shares()
             after.callback(spread.close)
+            for each in shares:
+                try:
+                    spread.add(Share(each, run, remove=options.remove_nodes))
+                except NoProcessError as error:
+                    raise _RefusedError(f"--processes {options.processes}: {error}") from None
             show = after.enter_context(_display(terminal, access, options.verbose))
             troubles = _watch(spread.status, show, terminal, lasts_s, spread.newly_over)
             show(spread.status(), "ending")

@@ -7,7 +7,7 @@ when the command does, and none outlives it.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -49,13 +49,17 @@ def sum_of(statuses: Sequence[HollowStatus]) -> HollowStatus:
 
 
 class Share:
-    """The process of some nodes. `run` begins them there, and undoes with the stack what it has begun."""
+    """The process of some nodes. `run` begins them there, and undoes with the stack what it has begun.
+
+    Raises `NoProcessError`.
+    """
 
     def __init__(self, plan: HollowPlan, run: Callable[[HollowPlan, ExitStack], Nodes], *, remove: bool) -> None:
         self.names = f"{plan.name(plan.numbers()[0])} to {plan.name(plan.numbers()[-1])}"
         self._statuses: Channel[HollowStatus] = Channel()
         self._status = HollowStatus(plan.count, 0, 0, 0, 0, 0, "")
-        self.process: SideProcess[list[str]] = SideProcess(partial(_live, partial(run, plan), self._statuses, remove))
+        operation = partial(_live, partial(run, plan), self._statuses, remove)
+        self.process: SideProcess[list[str]] = SideProcess(operation, "`--processes 1` needs none")
         self._statuses.listen()
 
     def status(self) -> HollowStatus:
@@ -82,9 +86,12 @@ class Share:
 class Shares:
     """All of them. `close` kills what still runs."""
 
-    def __init__(self, shares: Iterable[Share]) -> None:
-        self._running = list(shares)
+    def __init__(self) -> None:
+        self._running: list[Share] = []
         self._last: list[HollowStatus] = []
+
+    def add(self, share: Share) -> None:
+        self._running.append(share)
 
     def close(self) -> None:
         for each in self._running:

@@ -116,9 +116,9 @@ class Channel(Generic[Given]):
 
 
 class SideProcess(Generic[Given]):
-    """Run `operation` in a process of its own. Raises `NoProcessError`."""
+    """Run `operation` in a process of its own. `without`: how to do without one. Raises `NoProcessError`."""
 
-    def __init__(self, operation: Callable[[Side], Given]) -> None:
+    def __init__(self, operation: Callable[[Side], Given], without: str = "`--jobs 1` needs none") -> None:
         self.stand: Stand = _FORK.RawValue(Stand)
         self.answer, theirs = _FORK.Pipe(duplex=False)
         side = Side(self.stand, os.getpid())
@@ -127,7 +127,7 @@ class SideProcess(Generic[Given]):
             self._process.start()
         except OSError as error:
             self.answer.close()
-            raise NoProcessError(f"no process could be begun: {error.strerror}; `--jobs 1` needs none") from None
+            raise NoProcessError(f"no process could be begun: {error.strerror}; {without}") from None
         finally:
             theirs.close()  # so that the pipe ends with the process
 

@@ -5,6 +5,7 @@ They run pods, and end.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -249,6 +250,20 @@ def test_a_wrong_option_is_told_before_any_node_begins(
 ) -> None:
     assert simulate.main([word.format(kubeconfig=server.kubeconfig) for word in words]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_machine_without_room_for_processes_is_told(
+    server: EmbeddedApi, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert simulate.main(["--kubeconfig", server.kubeconfig, "--nodes=2", "--processes=2"]) == 2
+    assert capsys.readouterr().err == (
+        "actorlet simulate: --processes 2: no process could be begun: Resource temporarily unavailable; "
+        "`--processes 1` needs none\n"
+    )
 
 
 def test_every_node_has_addresses_of_its_own() -> None:
